@@ -12,7 +12,7 @@ use lethe_benches::notes::notes;
 use lethe_core::{LabelSet, NoteBatch, Tagger};
 use lethe_corpus::{Document, Mark};
 use lethe_dictionaries::Dictionary;
-use lethe_learn::Quiet;
+use lethe_learn::NoObserver;
 use lethe_members::registry::default_rules;
 use lethe_members::{Job, kinds, open, predict, train};
 
@@ -55,7 +55,7 @@ fn members() -> BTreeMap<&'static str, Arc<dyn Tagger>> {
             folder: &folder,
             restart: true,
         };
-        train(&job, &mut Quiet).expect("every kind trains");
+        train(&job, &mut NoObserver).expect("every kind trains");
         (kind, open(&folder, None).expect("what was trained opens").member)
     });
     let members = trained.collect();

@@ -103,14 +103,16 @@ fn decide_by_bundle(bencher: Bencher<'_, '_>) {
 }
 
 #[divan::bench]
-fn sweep(bencher: Bencher<'_, '_>) {
-    let sweep = policy("").sweep.expect("it sweeps unless it says otherwise");
+fn propagation(bencher: Bencher<'_, '_>) {
+    let propagation = policy("")
+        .propagation
+        .expect("it sweeps unless it says otherwise");
     bencher.counter(bytes()).bench(|| {
         let notes = BATCH.notes().zip(FOUND.iter());
         notes
             .map(|(note, found)| {
                 let mut found = found.clone().expect("the notes are handled");
-                sweep.apply(note, &mut found);
+                propagation.apply(note, &mut found);
                 found.len()
             })
             .sum::<usize>()

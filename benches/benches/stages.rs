@@ -83,7 +83,7 @@ fn member(bencher: Bencher<'_, '_>, name: &str) {
 
 #[divan::bench]
 fn vote(bencher: Bencher<'_, '_>) {
-    let said: Vec<Vec<Annotations>> = members()
+    let predictions: Vec<Vec<Annotations>> = members()
         .iter()
         .map(|member| {
             member
@@ -98,7 +98,7 @@ fn vote(bencher: Bencher<'_, '_>) {
         BATCH
             .notes()
             .map(|note| {
-                let row: Vec<&Annotations> = said.iter().map(|rows| &rows[note.row]).collect();
+                let row: Vec<&Annotations> = predictions.iter().map(|rows| &rows[note.row]).collect();
                 voting.decide(note.text, &row).len()
             })
             .sum::<usize>()

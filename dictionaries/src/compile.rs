@@ -43,7 +43,7 @@ pub enum CompileError {
 
 /// What one list says of one key.
 #[derive(Default)]
-struct Said {
+struct ListEntry {
     number: u32,
     exception: bool,
     /// Written forms, for exact lists only.
@@ -51,7 +51,7 @@ struct Said {
 }
 
 /// A key's lists, in the order of their places.
-type Cell = BTreeMap<u8, Said>;
+type Cell = BTreeMap<u8, ListEntry>;
 
 /// Compiles `lists`, in this order, to the bytes of a dictionary.
 ///
@@ -115,17 +115,17 @@ fn add(
             if source.match_mode == MatchMode::Distance1 {
                 near.add(&spelling);
             }
-            let said = cells.entry(spelling).or_default().entry(place).or_default();
-            said.number = said.number.max(*number);
+            let listed = cells.entry(spelling).or_default().entry(place).or_default();
+            listed.number = listed.number.max(*number);
             if source.match_mode == MatchMode::Exact {
-                said.exact.insert(key.exact.clone());
+                listed.exact.insert(key.exact.clone());
             }
         }
     }
     for entry in &list.exceptions {
         let key = Key::of(entry);
         match cells.get_mut(&key.folded).and_then(|cell| cell.get_mut(&place)) {
-            Some(said) => said.exception = true,
+            Some(listed) => listed.exception = true,
             None if key.letters() < source.min_length => {}
             None => {
                 return Err(CompileError::Exception {
@@ -180,14 +180,14 @@ impl Tables {
     fn record(&mut self, cell: &Cell, lists: &[List]) -> u32 {
         let (mut held, mut exceptions, mut numbers) = (0u128, 0u128, vec![]);
         let mut forms: BTreeMap<&str, u128> = BTreeMap::new();
-        for (&place, said) in cell {
+        for (&place, listed) in cell {
             let bit = 1u128 << place;
             held |= bit;
-            exceptions |= if said.exception { bit } else { 0 };
+            exceptions |= if listed.exception { bit } else { 0 };
             if !lists[usize::from(place)].source.number.is_empty() {
-                numbers.push(said.number);
+                numbers.push(listed.number);
             }
-            for form in &said.exact {
+            for form in &listed.exact {
                 *forms.entry(form).or_default() |= bit;
             }
         }

@@ -27,7 +27,7 @@ pub use compile::{CompileError, MAX_LISTS, compile};
 pub use dictionary::{Dictionary, UnknownList};
 pub use entry::{Entry, EntryId};
 pub use list::{ListId, ListInfo, ListSet};
-pub use matcher::{Match, Matcher, Seat};
+pub use matcher::{Match, Matcher, SlotKey};
 pub use ordinary::exemption;
 pub use read::LoadError;
 pub use source::{List, MatchMode, Role, Source, SourceError};

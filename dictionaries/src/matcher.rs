@@ -36,7 +36,7 @@ pub struct Match<'d> {
 
 /// Where a matcher remembers a word: see [`Matcher::seek`].
 #[derive(Clone, Copy, Debug)]
-pub struct Seat {
+pub struct SlotKey {
     place: usize,
     key: u128,
 }
@@ -132,11 +132,11 @@ impl<'d> Matcher<'d> {
     /// Seeks token `i` for [`Matcher::word_and_longest_at`]. Who seeks a word before asking about the one before it does not
     /// wait for memory.
     #[inline]
-    pub fn seek(&self, note: &NoteView<'_>, i: usize) -> Seat {
-        let seat = self.seat(note, i);
+    pub fn seek(&self, note: &NoteView<'_>, i: usize) -> SlotKey {
+        let slot_key = self.slot_key(note, i);
         // Read now, so that it is near when it is asked for.
-        std::hint::black_box(self.cache.words[seat.place].record);
-        seat
+        std::hint::black_box(self.cache.words[slot_key.place].record);
+        slot_key
     }
 
     /// What [`Matcher::word`] and [`Matcher::longest_at`] return for token `i`, which was sought, at the cost of one look-up.
@@ -145,13 +145,13 @@ impl<'d> Matcher<'d> {
         &mut self,
         note: &NoteView<'_>,
         i: usize,
-        seat: Seat,
+        slot_key: SlotKey,
         wanted: ListSet,
     ) -> (Entry<'d>, Option<Match<'d>>) {
         if note.tokens.kinds[i] == TokenKind::Punctuation as u8 {
             return (Entry::none(self.dictionary), None);
         }
-        let place = self.filled(note, i, seat);
+        let place = self.filled(note, i, slot_key);
         let entry = self.entry(note, i, place);
         let wanted_entry = entry.within(wanted);
         let mut best = (!wanted_entry.is_none()).then(|| Match {
@@ -228,7 +228,7 @@ impl<'d> Matcher<'d> {
             found,
         };
         if let Some(way) = way {
-            walk.go_on(way, 0);
+            walk.advance(way, 0);
         }
         if near[0] != NONE {
             let root = walk.matcher.dictionary.root();
@@ -263,38 +263,38 @@ impl<'d> Matcher<'d> {
     /// The place of the slot of token `i`, which is filled if it was not.
     #[inline]
     fn slot(&mut self, note: &NoteView<'_>, i: usize) -> usize {
-        let seat = self.seat(note, i);
-        self.filled(note, i, seat)
+        let slot_key = self.slot_key(note, i);
+        self.filled(note, i, slot_key)
     }
 
     /// The place of the slot of token `i`, and the key that it has if it is filled.
     #[inline]
-    fn seat(&self, note: &NoteView<'_>, i: usize) -> Seat {
+    fn slot_key(&self, note: &NoteView<'_>, i: usize) -> SlotKey {
         let (start, end) = (note.tokens.starts[i] as usize, note.tokens.ends[i] as usize);
         match short_key(note.text.as_bytes(), start, end) {
-            Some(key) if end - start == 1 => Seat {
+            Some(key) if end - start == 1 => SlotKey {
                 place: SINGLE + (key as usize & 0x7f),
                 key,
             },
             // Letters at random would take the place of all words, and each would be read from memory, which costs more.
             Some(key) if self.dictionary.begins_nothing(key) => {
                 let near = self.dictionary.near().may_be_near(end - start);
-                Seat {
+                SlotKey {
                     place: if near { UNLISTED } else { NOTHING },
                     key: NO_KEY,
                 }
             }
-            Some(key) => Seat {
+            Some(key) => SlotKey {
                 place: place_of(key),
                 key,
             },
-            None => Seat { place: LONG, key: 0 },
+            None => SlotKey { place: LONG, key: 0 },
         }
     }
 
     /// The place of a slot, which is filled if it was not.
     #[inline]
-    fn filled(&mut self, note: &NoteView<'_>, i: usize, Seat { place, key }: Seat) -> usize {
+    fn filled(&mut self, note: &NoteView<'_>, i: usize, SlotKey { place, key }: SlotKey) -> usize {
         if self.cache.words[place].key != key || key == 0 {
             self.cache.words[place] = Slot::of(self.dictionary, note, i, key);
         }
@@ -376,7 +376,7 @@ struct Walk<'m, 'd, 'n, 'f, F> {
 
 impl<'d, F: FnMut(Match<'d>)> Walk<'_, 'd, '_, '_, F> {
     /// Follows the text on this way.
-    fn go_on(
+    fn advance(
         &mut self,
         Way {
             mut next,
@@ -422,7 +422,7 @@ impl<'d, F: FnMut(Match<'d>)> Walk<'_, 'd, '_, '_, F> {
                     self.emit(record, i, 1);
                 }
                 if let Some(way) = State::after(dictionary, after).way(self.note, i, false) {
-                    self.go_on(way, 1);
+                    self.advance(way, 1);
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Any bytes as a CDA document: no panic, never more text than there was document, and what is given back is read again.
 #![no_main]
 
-use lethe_format::{CdaConfig, Format, Problem};
+use lethe_format::{CdaConfig, Format, PayloadError};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|payload: &[u8]| {
@@ -26,7 +26,7 @@ fuzz_target!(|payload: &[u8]| {
         // What was nowhere in HL7's namespace is gone.
         assert_eq!(
             diagnosis.problem,
-            Problem::Missing,
+            PayloadError::Missing,
             "what is given back cannot be read"
         );
     }

@@ -47,6 +47,10 @@ fuzz_target!(|text: &str| {
         && let Ok(config) = backfill.clone().try_into::<TablesConfig>()
     {
         drop(config.columns.check());
-        drop((config.columns.leaving(), config.columns.beside(), config.naming()));
+        drop((
+            config.columns.leaving(),
+            config.columns.metadata(),
+            config.naming(),
+        ));
     }
 });

@@ -48,9 +48,9 @@ fuzz_target!(|case: Case<'_>| {
         .into_iter()
         .filter_map(|claims| Annotations::new(text, claims).ok())
         .collect();
-    let said: Vec<&Annotations> = members.iter().collect();
+    let predictions: Vec<&Annotations> = members.iter().collect();
 
-    let mut decisions = Voting::default().decide(text, &said);
+    let mut decisions = Voting::default().decide(text, &predictions);
     Merging::default().apply(text, &mut decisions);
     let action = if case.mask { Action::Mask } else { Action::Tag };
     let redactor = Redactor::new(labels, action, Carried::default());
@@ -68,7 +68,7 @@ fuzz_target!(|case: Case<'_>| {
     };
     let mut model = String::new();
     for (at, c) in text.char_indices() {
-        let claimed = said
+        let claimed = predictions
             .iter()
             .flat_map(|annotations| annotations.iter())
             .any(|a| (a.span.start()..a.span.end()).contains(&at));

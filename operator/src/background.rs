@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lethe_connectors::{Backoff, Stop};
 
-use crate::config::{Config, Recipe, is_away};
+use crate::config::{BuiltEngine, Config, is_away};
 use crate::exit::Stopped;
 
 /// How often a wait checks whether it is to end.
@@ -43,7 +43,7 @@ pub(crate) fn unless<T: Send + 'static>(
 ///
 /// # Errors
 /// A usage error if the engine cannot be built; [`Stopped`] as soon as the stop is requested.
-pub(crate) fn engine(config: &Arc<Config>, stop: &Stop) -> anyhow::Result<Recipe> {
+pub(crate) fn engine(config: &Arc<Config>, stop: &Stop) -> anyhow::Result<BuiltEngine> {
     let mut backoff = Backoff::new("vault").between(BACKOFF.0, BACKOFF.1);
     loop {
         let own = Arc::clone(config);

@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use lethe_connectors::kafka::source::{Command, LogRange};
-use lethe_connectors::kafka::{Cluster, Credentials, FetchBudget, KafkaConfig, KafkaProblem, TopicIds};
+use lethe_connectors::kafka::{Cluster, Credentials, FetchBudget, KafkaClientError, KafkaConfig, TopicIds};
 use lethe_connectors::{Backoff, Stop};
 
 use crate::background;
@@ -18,7 +18,7 @@ const ASK: Duration = Duration::from_secs(10);
 const READ: Duration = Duration::from_secs(60);
 /// How late a renewal of tokens and secrets may be: a mounted Secret takes up to two minutes to reach its
 /// pods.
-const RENEWED: Duration = Duration::from_secs(300);
+const RELOADED: Duration = Duration::from_secs(300);
 
 /// Returns the settings that the consumer is created from.
 pub(crate) fn credentials(kafka: &KafkaConfig, fetch: usize) -> anyhow::Result<Credentials> {
@@ -33,7 +33,7 @@ pub(crate) fn credentials(kafka: &KafkaConfig, fetch: usize) -> anyhow::Result<C
 
 /// Makes the consumer log in with new credentials once the brokers have accepted them; until then it keeps
 /// the old ones, which may still be valid. Gives up as soon as `stopped` returns true.
-pub(crate) fn log_in_anew(
+pub(crate) fn log_in_again(
     kafka: &KafkaConfig,
     fetch: usize,
     commands: &Sender<Command>,
@@ -47,29 +47,29 @@ pub(crate) fn log_in_anew(
     }
     let credentials = credentials(kafka, fetch)?;
     // A consumer that has ended needs no credentials.
-    drop(commands.send(Command::Renew(Box::new(credentials))));
+    drop(commands.send(Command::ReloadCredentials(Box::new(credentials))));
     Ok(())
 }
 
 /// Returns how long a refused login is tolerated: not at all, unless its token or secrets are renewed from
 /// outside.
-pub(crate) fn renewed_within(config: &Config, kafka: &KafkaConfig) -> Duration {
+pub(crate) fn reload_within(config: &Config, kafka: &KafkaConfig) -> Duration {
     let by_file = |file: &SecretFile| file.key.starts_with("source.security.");
     if kafka.login().has_tokens() || config.secret_files().iter().any(by_file) {
-        RENEWED
+        RELOADED
     } else {
         Duration::ZERO
     }
 }
 
 /// Returns the id of the cluster, so that a chain is never continued from another cluster's log. `None` if
-/// the brokers have none. Waits for unavailable brokers, up to `patience` if it is given.
+/// the brokers have none. Waits for unavailable brokers, up to `timeout` if it is given.
 pub(crate) fn identity(
     kafka: &KafkaConfig,
     stop: &Stop,
-    patience: Option<Duration>,
+    timeout: Option<Duration>,
 ) -> anyhow::Result<Option<String>> {
-    ask(kafka, stop, patience, |cluster| {
+    ask(kafka, stop, timeout, |cluster| {
         let id = cluster.id()?;
         for topic in &kafka.topics {
             cluster.topic(topic)?;
@@ -78,25 +78,25 @@ pub(crate) fn identity(
     })
 }
 
-/// Returns the ids of the topics that have one. Waits for unavailable brokers, up to `patience` if it is
+/// Returns the ids of the topics that have one. Waits for unavailable brokers, up to `timeout` if it is
 /// given.
 pub(crate) fn topic_ids(
     kafka: &KafkaConfig,
     stop: &Stop,
-    patience: Option<Duration>,
+    timeout: Option<Duration>,
 ) -> anyhow::Result<TopicIds> {
     let topics: Vec<&str> = kafka.topics.iter().map(String::as_str).collect();
-    ask(kafka, stop, patience, |cluster| cluster.topic_ids(&topics))
+    ask(kafka, stop, timeout, |cluster| cluster.topic_ids(&topics))
 }
 
-/// Returns the current log of every partition. Waits for unavailable brokers, up to `patience` if it is
+/// Returns the current log of every partition. Waits for unavailable brokers, up to `timeout` if it is
 /// given.
 pub(crate) fn logs(
     kafka: &KafkaConfig,
     stop: &Stop,
-    patience: Option<Duration>,
+    timeout: Option<Duration>,
 ) -> anyhow::Result<Vec<LogRange>> {
-    ask(kafka, stop, patience, |cluster| {
+    ask(kafka, stop, timeout, |cluster| {
         let mut logs = Vec::new();
         for topic in &kafka.topics {
             let name: Arc<str> = topic.as_str().into();
@@ -122,13 +122,13 @@ pub(crate) fn cluster(kafka: &KafkaConfig) -> anyhow::Result<Cluster> {
     Cluster::connect(kafka, READ).map_err(|error| usage(format!("`[source]`: {error}")))
 }
 
-/// Sends a request to the brokers. Waits for unavailable brokers until the stop is requested or `patience` is
+/// Sends a request to the brokers. Waits for unavailable brokers until the stop is requested or `timeout` is
 /// over, since the operator often starts before they do.
 fn ask<T>(
     kafka: &KafkaConfig,
     stop: &Stop,
-    patience: Option<Duration>,
-    question: impl Fn(&Cluster) -> Result<T, KafkaProblem>,
+    timeout: Option<Duration>,
+    question: impl Fn(&Cluster) -> Result<T, KafkaClientError>,
 ) -> anyhow::Result<T> {
     let cluster = Cluster::connect(kafka, ASK)
         .map_err(|error| usage(format!("`[source]`: {error}")))?
@@ -139,7 +139,7 @@ fn ask<T>(
         match question(&cluster) {
             Ok(answer) => return Ok(answer),
             Err(_) if stop.is_requested() => return Err(Stopped.into()),
-            Err(error) if error.is_temporary() && patience.is_none_or(|most| begun.elapsed() < most) => {
+            Err(error) if error.is_temporary() && timeout.is_none_or(|most| begun.elapsed() < most) => {
                 let pause = backoff.pause().unwrap_or_default();
                 tracing::warn!("{error}; trying again in {} ms", pause.as_millis());
                 if stop.sleep(pause) {

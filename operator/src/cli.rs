@@ -14,8 +14,8 @@ pub(crate) use adapt::{
     AdaptCommand, CorrectionsArgs, FineTuneArgs, IncrementalArgs, MergeArgs, SelfTrainArgs, Unit,
 };
 pub(crate) use ensemble::{
-    CompareArgs, EnsembleCommand, ExportOffsetsArgs, FitArgs, Method, ObjectiveArgs, PruneArgs, PublishArgs,
-    RollBackArgs, SaidArgs, ShowArgs, VersionsArgs,
+    CompareArgs, EnsembleCommand, ExportOffsetsArgs, FitArgs, Method, ObjectiveArgs, PredictionArgs,
+    PruneArgs, PublishArgs, RollBackArgs, ShowArgs, VersionsArgs,
 };
 pub(crate) use erase::EraseArgs;
 pub(crate) use learn::{
@@ -414,7 +414,7 @@ pub(crate) struct InspectArgs {
     /// DIGEST (eight digits are enough), or the named one is; `!=` lists all other files. With --json, one
     /// object per line, as input for `lethe backfill --only`
     #[arg(long, value_name = "DIGEST|NAME=VALUE|NAME!=VALUE")]
-    pub(crate) made_by: Option<lethe_connectors::inspect::Maker>,
+    pub(crate) fingerprint: Option<lethe_connectors::inspect::FingerprintFilter>,
     /// Remove audit files that no notes file names and that are older than an hour
     #[arg(long)]
     pub(crate) remove_orphans: bool,

@@ -6,13 +6,13 @@ mod brokers;
 mod cli;
 mod commands;
 mod config;
+mod credential_reload;
 mod dumps;
 mod exit;
 mod gate;
 mod logging;
 mod pipeline;
 mod progress;
-mod renewal;
 mod replay;
 mod signals;
 #[cfg(test)]

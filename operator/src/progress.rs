@@ -16,7 +16,7 @@ pub(crate) struct Progress {
     total: Option<u64>,
     done: u64,
     /// Additional information.
-    said: String,
+    message: String,
     started: Instant,
     last_line: Instant,
 }
@@ -45,7 +45,7 @@ impl Progress {
             unit,
             total,
             done: 0,
-            said: String::new(),
+            message: String::new(),
             started: now,
             last_line: now,
         }
@@ -62,11 +62,11 @@ impl Progress {
     }
 
     /// Sets the additional information.
-    pub(crate) fn say(&mut self, said: String) {
+    pub(crate) fn say(&mut self, message: String) {
         if let Some(bar) = &self.bar {
-            bar.set_message(said.clone());
+            bar.set_message(message.clone());
         }
-        self.said = said;
+        self.message = message;
     }
 
     /// Sets the count to `done` of `total`, which was unknown at the start.
@@ -85,14 +85,14 @@ impl Progress {
             None if self.last_line.elapsed() >= LINE_EVERY => {
                 self.last_line = Instant::now();
                 let of = self.total.map(|total| format!(" of {total}")).unwrap_or_default();
-                let more = if self.said.is_empty() { "" } else { "; " };
+                let more = if self.message.is_empty() { "" } else { "; " };
                 tracing::info!(
                     "{}: {}{of} {} in {:.0} s{more}{}",
                     self.what,
                     self.done,
                     self.unit,
                     self.started.elapsed().as_secs_f64(),
-                    self.said
+                    self.message
                 );
             }
             None => {}

@@ -36,7 +36,7 @@ fn main() -> anyhow::Result<()> {
         predicted.len()
     );
     let (mut recall, mut precision): (BTreeMap<String, Count>, BTreeMap<String, Count>) = Default::default();
-    let (mut found, mut wanted, mut said, mut right) = (0, 0, 0, 0);
+    let (mut found, mut wanted, mut predictions, mut right) = (0, 0, 0, 0);
     for (i, (gold, predicted)) in gold.iter().zip(&predicted).enumerate() {
         ensure!(
             gold.text == predicted.text,
@@ -44,12 +44,12 @@ fn main() -> anyhow::Result<()> {
             i + 1
         );
         let mut is_gold = vec![0u8; gold.text.len()];
-        let mut is_said = vec![false; gold.text.len()];
+        let mut is_predicted = vec![false; gold.text.len()];
         for (span, label) in &gold.spans {
             is_gold[span.start()..span.end()].fill(if args.ignore.contains(label) { 2 } else { 1 });
         }
         for (span, _) in &predicted.spans {
-            is_said[span.start()..span.end()].fill(true);
+            is_predicted[span.start()..span.end()].fill(true);
         }
         let counted: Vec<bool> = {
             let mut counted = vec![false; gold.text.len()];
@@ -67,7 +67,7 @@ fn main() -> anyhow::Result<()> {
             let count = recall.entry(label.clone()).or_default();
             for at in (span.start()..span.end()).filter(|&at| counted[at]) {
                 count.all += 1;
-                count.hit += usize::from(is_said[at]);
+                count.hit += usize::from(is_predicted[at]);
             }
         }
         for (span, label) in &predicted.spans {
@@ -78,9 +78,9 @@ fn main() -> anyhow::Result<()> {
             }
         }
         for at in (0..gold.text.len()).filter(|&at| counted[at]) {
-            let (g, s) = (is_gold[at] == 1, is_said[at]);
+            let (g, s) = (is_gold[at] == 1, is_predicted[at]);
             wanted += usize::from(g);
-            said += usize::from(s);
+            predictions += usize::from(s);
             found += usize::from(g && s);
             right += usize::from(g && s);
         }
@@ -90,9 +90,9 @@ fn main() -> anyhow::Result<()> {
     writeln!(to, "{} documents; characters other than white space", gold.len())?;
     writeln!(
         to,
-        "all                              recall {:.4} ({found}/{wanted})   precision {:.4} ({right}/{said})",
+        "all                              recall {:.4} ({found}/{wanted})   precision {:.4} ({right}/{predictions})",
         share(found, wanted),
-        share(right, said)
+        share(right, predictions)
     )?;
     for (label, count) in recall {
         writeln!(

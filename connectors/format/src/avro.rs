@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use crate::cursor::Cursor;
 use crate::fields::{Fields, Mapping, default_required};
 use crate::registry::{Catalogue, Language, Open, RegistryConfig, Schema, Unavailable, read_file, schema_id};
-use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, Problem};
+use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, PayloadError};
 use shape::Shape;
 
 /// Settings of the `avro` format.
@@ -144,13 +144,13 @@ impl Format for AvroFormat {
             Schemata::Given(shape, Some(expected)) => {
                 let id = schema_id(&mut cursor).map_err(fail)?;
                 if id != *expected {
-                    return Err(fail(Problem::UnknownSchema));
+                    return Err(fail(PayloadError::UnknownSchema));
                 }
                 walk::event(shape, &self.mapping, cursor)
             }
             Schemata::Asked(catalogue) => {
                 let id = schema_id(&mut cursor).map_err(fail)?;
-                let entry = catalogue.get(id).unwrap_or(Err(Problem::SchemaUnavailable));
+                let entry = catalogue.get(id).unwrap_or(Err(PayloadError::SchemaUnavailable));
                 let shape = entry.map_err(fail)?;
                 walk::event(&shape, &self.mapping, cursor)
             }

@@ -1,6 +1,6 @@
 //! A cursor over a payload, shared by Avro, Protobuf and their frame.
 
-use crate::Problem;
+use crate::PayloadError;
 
 /// A payload, the current position, and the end.
 #[derive(Clone, Copy)]
@@ -27,10 +27,10 @@ impl<'a> Cursor<'a> {
     /// Takes the next `n` bytes.
     ///
     /// # Errors
-    /// [`Problem::Truncated`] if there are fewer. Nothing is reserved for a claimed length.
-    pub(crate) fn take(&mut self, n: usize) -> Result<&'a [u8], Problem> {
+    /// [`PayloadError::Truncated`] if there are fewer. Nothing is reserved for a claimed length.
+    pub(crate) fn take(&mut self, n: usize) -> Result<&'a [u8], PayloadError> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let taken = rest.get(..n).ok_or(Problem::Truncated)?;
+        let taken = rest.get(..n).ok_or(PayloadError::Truncated)?;
         self.at += n;
         Ok(taken)
     }
@@ -39,15 +39,15 @@ impl<'a> Cursor<'a> {
     ///
     /// # Errors
     /// As [`Cursor::take`].
-    pub(crate) fn take_long(&mut self, n: u64) -> Result<&'a [u8], Problem> {
-        self.take(usize::try_from(n).map_err(|_| Problem::Truncated)?)
+    pub(crate) fn take_long(&mut self, n: u64) -> Result<&'a [u8], PayloadError> {
+        self.take(usize::try_from(n).map_err(|_| PayloadError::Truncated)?)
     }
 
     /// Returns a cursor over the next `n` bytes, which reports positions in the whole payload.
     ///
     /// # Errors
     /// As [`Cursor::take`].
-    pub(crate) fn inner(&mut self, n: u64) -> Result<Self, Problem> {
+    pub(crate) fn inner(&mut self, n: u64) -> Result<Self, PayloadError> {
         let at = self.at;
         self.take_long(n)?;
         let bytes = self.bytes.get(..self.at).unwrap_or_default();
@@ -58,37 +58,37 @@ impl<'a> Cursor<'a> {
     ///
     /// # Errors
     /// As [`Cursor::take`].
-    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Problem> {
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], PayloadError> {
         let taken = self.take(N)?;
-        taken.try_into().map_err(|_| Problem::Truncated)
+        taken.try_into().map_err(|_| PayloadError::Truncated)
     }
 
     /// Reads a base-128 number, lowest digits first: at most ten bytes and 64 bits.
     ///
     /// # Errors
-    /// [`Problem::Truncated`], or [`Problem::NotOfSchema`] for a longer one.
-    pub(crate) fn varint(&mut self) -> Result<u64, Problem> {
+    /// [`PayloadError::Truncated`], or [`PayloadError::NotOfSchema`] for a longer one.
+    pub(crate) fn varint(&mut self) -> Result<u64, PayloadError> {
         let mut value = 0_u64;
         for shift in (0..64).step_by(7) {
             let [byte] = self.array()?;
             let digit = u64::from(byte & 0x7f);
             // The tenth byte has room for one bit.
             if shift == 63 && byte > 1 {
-                return Err(Problem::NotOfSchema);
+                return Err(PayloadError::NotOfSchema);
             }
             value |= digit << shift;
             if byte < 0x80 {
                 return Ok(value);
             }
         }
-        Err(Problem::NotOfSchema)
+        Err(PayloadError::NotOfSchema)
     }
 
     /// Reads a number with its sign in the lowest bit, so that small negative numbers are short.
     ///
     /// # Errors
     /// As [`Cursor::varint`].
-    pub(crate) fn zigzag(&mut self) -> Result<i64, Problem> {
+    pub(crate) fn zigzag(&mut self) -> Result<i64, PayloadError> {
         Ok(unzigzag(self.varint()?))
     }
 }
@@ -111,12 +111,12 @@ mod tests {
             read(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]),
             Ok(u64::MAX)
         );
-        assert_eq!(read(&[0x80; 10]), Err(Problem::NotOfSchema));
+        assert_eq!(read(&[0x80; 10]), Err(PayloadError::NotOfSchema));
         assert_eq!(
             read(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2]),
-            Err(Problem::NotOfSchema)
+            Err(PayloadError::NotOfSchema)
         );
-        assert_eq!(read(&[0x80]), Err(Problem::Truncated));
+        assert_eq!(read(&[0x80]), Err(PayloadError::Truncated));
     }
 
     #[test]
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn a_length_beyond_the_end_takes_nothing() {
         let mut cursor = Cursor::new(b"abc");
-        assert_eq!(cursor.take_long(u64::MAX), Err(Problem::Truncated));
+        assert_eq!(cursor.take_long(u64::MAX), Err(PayloadError::Truncated));
         assert_eq!(cursor.take(3), Ok(b"abc".as_slice()));
         assert_eq!((cursor.at(), cursor.left()), (3, 0));
     }

@@ -15,13 +15,13 @@ pub struct Diagnosis {
     /// Number of bytes read.
     pub byte: usize,
     /// The problem.
-    pub problem: Problem,
+    pub problem: PayloadError,
 }
 
 /// The problems that a payload can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Problem {
+pub enum PayloadError {
     /// Bytes that are not UTF-8.
     NotUtf8,
     /// Not JSON (RFC 8259), including an escape of half a surrogate pair.
@@ -96,7 +96,7 @@ pub enum Problem {
     TooDeep,
 }
 
-impl Problem {
+impl PayloadError {
     /// Returns the code of the quarantined row.
     pub const fn code(self) -> QuarantineCode {
         match self {

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fields::{Field, Fields, Mapping, Node, default_required, remove};
 use crate::visit::{Draft, ObjectSeed};
-use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, Problem};
+use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, PayloadError};
 
 /// Settings of the `json` format.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -97,7 +97,7 @@ impl JsonFormat {
         let text = std::str::from_utf8(payload).map_err(|e| Diagnosis {
             field: None,
             byte: e.valid_up_to(),
-            problem: Problem::NotUtf8,
+            problem: PayloadError::NotUtf8,
         })?;
         let json = text.strip_prefix('\u{feff}').unwrap_or(text);
         let skipped = text.len() - json.len();
@@ -116,10 +116,10 @@ impl JsonFormat {
                 field: draft.reading.map(Field::name),
                 byte: skipped + byte_of(json, &error),
                 problem: draft.problem.unwrap_or(match error.classify() {
-                    serde_json::error::Category::Eof => Problem::Truncated,
-                    serde_json::error::Category::Data if draft.reading.is_some() => Problem::WrongType,
-                    serde_json::error::Category::Data => Problem::NotAnObject,
-                    _ => Problem::NotJson,
+                    serde_json::error::Category::Eof => PayloadError::Truncated,
+                    serde_json::error::Category::Data if draft.reading.is_some() => PayloadError::WrongType,
+                    serde_json::error::Category::Data => PayloadError::NotAnObject,
+                    _ => PayloadError::NotJson,
                 }),
             });
         }
@@ -127,7 +127,7 @@ impl JsonFormat {
             return Err(Diagnosis {
                 field: Some(field.name()),
                 byte: payload.len(),
-                problem: Problem::Missing,
+                problem: PayloadError::Missing,
             });
         }
         Ok(Read {

@@ -5,7 +5,7 @@
 
 use lethe_core::{Known, KnownKind};
 
-use crate::Problem;
+use crate::PayloadError;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
@@ -108,18 +108,18 @@ pub(crate) fn push(into: &mut Vec<Known>, kind: KnownKind, value: &str) {
 pub(crate) struct KnownSeed<'a> {
     pub(crate) into: &'a mut Vec<Known>,
     /// Set if what is wrong is more than a type.
-    pub(crate) problem: &'a mut Option<Problem>,
+    pub(crate) problem: &'a mut Option<PayloadError>,
 }
 
 /// Gives the identifiers their kind. Where there are none, an unknown kind has nothing to protect.
 ///
 /// # Errors
-/// [`Problem::UnknownKind`] if there is no such kind.
-pub(crate) fn set_kind(identifiers: &mut [Known], kind: Option<KnownKind>) -> Result<(), Problem> {
+/// [`PayloadError::UnknownKind`] if there is no such kind.
+pub(crate) fn set_kind(identifiers: &mut [Known], kind: Option<KnownKind>) -> Result<(), PayloadError> {
     match kind {
         _ if identifiers.is_empty() => {}
         Some(kind) => identifiers.iter_mut().for_each(|known| known.kind = kind),
-        None => return Err(Problem::UnknownKind),
+        None => return Err(PayloadError::UnknownKind),
     }
     Ok(())
 }

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub use avro::{AvroConfig, AvroFormat};
 pub use cda::{CdaConfig, CdaFormat};
-pub use diagnosis::{Diagnosis, Problem};
+pub use diagnosis::{Diagnosis, PayloadError};
 pub use fhir::{FhirConfig, FhirFormat, PatientIdFrom};
 pub use fields::Fields;
 pub use hl7v2::{
@@ -76,7 +76,7 @@ pub trait Format: Send + Sync {
             return Err(Diagnosis {
                 field: Some("known"),
                 byte: payload.len(),
-                problem: Problem::TooComplex,
+                problem: PayloadError::TooComplex,
             });
         }
         Ok(event)

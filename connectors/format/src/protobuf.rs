@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use crate::cursor::Cursor;
 use crate::fields::{Fields, Mapping, default_required};
 use crate::registry::{Catalogue, Open, RegistryConfig, Unavailable, schema_id, schema_path};
-use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, Problem};
+use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, PayloadError};
 use plan::Message;
 
 /// Settings of the `protobuf` format.
@@ -170,15 +170,15 @@ impl Format for ProtobufFormat {
         let path = schema_path(&mut cursor).map_err(fail)?;
         let read = |file: &File| match file.0.get(&path) {
             Some(message) => walk::event(message, &self.mapping, cursor),
-            None => Err(fail(Problem::UnusableSchema)),
+            None => Err(fail(PayloadError::UnusableSchema)),
         };
         match &self.schemas {
             Schemata::Asked(catalogue) => {
-                let entry = catalogue.get(id).unwrap_or(Err(Problem::SchemaUnavailable));
+                let entry = catalogue.get(id).unwrap_or(Err(PayloadError::SchemaUnavailable));
                 read(&*entry.map_err(fail)?)
             }
             Schemata::Framed(file, expected) if id == *expected => read(file),
-            Schemata::Framed(..) | Schemata::Bare(_) => Err(fail(Problem::UnknownSchema)),
+            Schemata::Framed(..) | Schemata::Bare(_) => Err(fail(PayloadError::UnknownSchema)),
         }
     }
 }

@@ -6,7 +6,7 @@
 use lethe_core::NoteEvent;
 use serde::{Deserialize, Serialize};
 
-use crate::{Diagnosis, Format, MAX_NOTE_BYTES, Problem};
+use crate::{Diagnosis, Format, MAX_NOTE_BYTES, PayloadError};
 
 /// Settings of the `text` format.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -47,9 +47,9 @@ impl Format for TextFormat {
             problem,
         };
         if payload.len() > self.max_note_bytes {
-            return Err(fail(self.max_note_bytes, Problem::TooLarge));
+            return Err(fail(self.max_note_bytes, PayloadError::TooLarge));
         }
-        let text = std::str::from_utf8(payload).map_err(|e| fail(e.valid_up_to(), Problem::NotUtf8))?;
+        let text = std::str::from_utf8(payload).map_err(|e| fail(e.valid_up_to(), PayloadError::NotUtf8))?;
         Ok(NoteEvent {
             text: text.into(),
             ..NoteEvent::default()

@@ -5,7 +5,7 @@ use std::fmt;
 use lethe_core::{EventKind, NoteEvent, Sensitive};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 
-use crate::Problem;
+use crate::PayloadError;
 use crate::fields::{Children, Field, Node, a_leaf};
 use crate::json::event_kind;
 use crate::known::KnownSeed;
@@ -18,7 +18,7 @@ pub(crate) struct Draft {
     pub(crate) max_note_bytes: usize,
     /// The field whose value is being read. Stays set when that fails.
     pub(crate) reading: Option<Field>,
-    pub(crate) problem: Option<Problem>,
+    pub(crate) problem: Option<PayloadError>,
     pub(crate) id_is_number: bool,
     pub(crate) id_name: usize,
 }
@@ -46,12 +46,12 @@ impl Draft {
     }
 
     /// Sets a field that was written as a string.
-    pub(crate) fn string(&mut self, field: Field, value: &str) -> Result<(), Problem> {
+    pub(crate) fn string(&mut self, field: Field, value: &str) -> Result<(), PayloadError> {
         match field {
-            Field::Text if value.len() > self.max_note_bytes => return Err(Problem::TooLarge),
+            Field::Text if value.len() > self.max_note_bytes => return Err(PayloadError::TooLarge),
             Field::Text => self.event.text = value.into(),
             Field::NoteType => self.event.note_type = Some(value.to_owned()),
-            Field::Event => self.event.kind = event_kind(value).ok_or(Problem::UnknownEvent)?,
+            Field::Event => self.event.kind = event_kind(value).ok_or(PayloadError::UnknownEvent)?,
             Field::AuthoredAt => {
                 let at = value.parse::<jiff::Timestamp>().map_err(|_| not_a_date(value))?;
                 self.event.authored_at = Some(at.as_millisecond());
@@ -59,33 +59,33 @@ impl Draft {
             Field::NoteId | Field::PatientId | Field::EncounterId | Field::AuthorId => {
                 self.id(field, value.into());
             }
-            Field::Version | Field::Known => return Err(Problem::WrongType),
+            Field::Version | Field::Known => return Err(PayloadError::WrongType),
         }
         self.seen |= field.bit();
         Ok(())
     }
 
     /// Sets a field that was written as an integer.
-    pub(crate) fn integer(&mut self, field: Field, value: i64) -> Result<(), Problem> {
+    pub(crate) fn integer(&mut self, field: Field, value: i64) -> Result<(), PayloadError> {
         match field {
             field if field.is_id() => self.number(field, value.to_string()),
             Field::Version => self.event.version = Some(value),
             Field::AuthoredAt => self.event.authored_at = Some(value),
-            _ => return Err(Problem::WrongType),
+            _ => return Err(PayloadError::WrongType),
         }
         self.seen |= field.bit();
         Ok(())
     }
 
     /// Sets a field that was written as an integer without a sign.
-    pub(crate) fn unsigned(&mut self, field: Field, value: u64) -> Result<(), Problem> {
+    pub(crate) fn unsigned(&mut self, field: Field, value: u64) -> Result<(), PayloadError> {
         match i64::try_from(value) {
             Ok(signed) => self.integer(field, signed),
             Err(_) if field.is_id() => {
                 self.number(field, value.to_string());
                 Ok(())
             }
-            Err(_) => Err(Problem::WrongType),
+            Err(_) => Err(PayloadError::WrongType),
         }
     }
 
@@ -105,7 +105,7 @@ impl Draft {
         self.seen |= field.bit();
     }
 
-    fn fail<E: Error>(&mut self, problem: Problem) -> E {
+    fn fail<E: Error>(&mut self, problem: PayloadError) -> E {
         self.problem = Some(problem);
         // The words go nowhere: `read_full` reports the problem.
         E::custom("refused")
@@ -113,9 +113,13 @@ impl Draft {
 }
 
 /// What is wrong with a text that is no instant: a date or a time of day without an offset from UTC is the usual one.
-fn not_a_date(value: &str) -> Problem {
+fn not_a_date(value: &str) -> PayloadError {
     let local = value.parse::<jiff::civil::DateTime>().is_ok() || value.parse::<jiff::civil::Date>().is_ok();
-    if local { Problem::NoZone } else { Problem::NotADate }
+    if local {
+        PayloadError::NoZone
+    } else {
+        PayloadError::NotADate
+    }
 }
 
 /// Reads one object along the trie.
@@ -141,7 +145,7 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
     /// Null stands for an inner object that is not there.
     fn visit_unit<E: Error>(self) -> Result<(), E> {
         if self.top {
-            return Err(self.draft.fail(Problem::NotAnObject));
+            return Err(self.draft.fail(PayloadError::NotAnObject));
         }
         Ok(())
     }
@@ -162,14 +166,14 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
             // At most eleven children: ten fields and one more name of the id.
             if seen & (1 << child) != 0 {
                 self.draft.reading = Some(a_leaf(node));
-                return Err(self.draft.fail(Problem::Duplicate));
+                return Err(self.draft.fail(PayloadError::Duplicate));
             }
             seen |= 1 << child;
             match node {
                 Node::Leaf(field) => {
                     self.draft.reading = Some(*field);
                     if self.draft.seen & field.bit() != 0 {
-                        return Err(self.draft.fail(Problem::Duplicate));
+                        return Err(self.draft.fail(PayloadError::Duplicate));
                     }
                     if *field == Field::NoteId {
                         self.draft.id_name = child;
@@ -190,7 +194,7 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
         // A key beside the one that it is close to is a key of its own.
         if let Some(field) = misspelt.filter(|field| self.draft.seen & field.bit() == 0) {
             self.draft.reading = Some(field);
-            return Err(self.draft.fail(Problem::UnknownKey));
+            return Err(self.draft.fail(PayloadError::UnknownKey));
         }
         Ok(())
     }

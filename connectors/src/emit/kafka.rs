@@ -18,12 +18,13 @@ use serde::Deserialize;
 use super::{EmitError, Emitter, Stretch};
 use crate::kafka::token::Quiet;
 use crate::kafka::{
-    Assignment, FetchBudget, KafkaConfig, KafkaConfigError, KafkaProblem, Login, Property, Security, Start,
+    Assignment, FetchBudget, KafkaClientError, KafkaConfig, KafkaConfigError, Login, Property, Security,
+    Start,
 };
 use crate::sink::ChainId;
 
 /// Limit of a request within a transaction.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a client is polled for events before a call that does not poll.
 const SERVED: Duration = Duration::from_millis(20);
 
@@ -67,7 +68,7 @@ impl KafkaEmitConfig {
     /// Connects to the brokers and looks up the topic.
     ///
     /// # Errors
-    /// [`KafkaConfigError`] for the settings, [`KafkaProblem`] for the cluster.
+    /// [`KafkaConfigError`] for the settings, [`KafkaClientError`] for the cluster.
     pub fn build(&self) -> Result<KafkaEmitter, EmitBuildError> {
         let client = self.as_client();
         let budget = FetchBudget {
@@ -78,8 +79,8 @@ impl KafkaEmitConfig {
         let consumer = client
             .client_config(budget)?
             .create_with_context(Quiet(login.clone()))
-            .map_err(problem)?;
-        let cluster = crate::kafka::Cluster::connect(&client, PATIENCE)?;
+            .map_err(client_error)?;
+        let cluster = crate::kafka::Cluster::connect(&client, TIMEOUT)?;
         let partitions = cluster.topic(&self.topic)?.partitions.len();
         Ok(KafkaEmitter {
             topic: self.topic.clone(),
@@ -101,11 +102,11 @@ pub enum EmitBuildError {
     Settings(#[from] KafkaConfigError),
     /// The cluster refused or does not respond.
     #[error(transparent)]
-    Cluster(#[from] KafkaProblem),
+    Cluster(#[from] KafkaClientError),
 }
 
-fn problem(error: KafkaError) -> KafkaProblem {
-    KafkaProblem::Client(error.rdkafka_error_code().unwrap_or(Code::Fail).to_string())
+fn client_error(error: KafkaError) -> KafkaClientError {
+    KafkaClientError::Client(error.rdkafka_error_code().unwrap_or(Code::Fail).to_string())
 }
 
 /// Records the code of the first failed delivery of the open transaction.
@@ -167,10 +168,10 @@ impl KafkaEmitter {
             }
             let producer: BaseProducer<Deliveries> = config
                 .create_with_context(Deliveries(Mutex::default(), self.login.clone()))
-                .map_err(problem)?;
+                .map_err(client_error)?;
             // Fetches a token if one is needed: the calls below wait for it but serve no events.
             producer.poll(SERVED);
-            producer.init_transactions(PATIENCE).map_err(problem)?;
+            producer.init_transactions(TIMEOUT).map_err(client_error)?;
             self.producers.insert(chain.clone(), producer);
         }
         Ok(&self.producers[chain])
@@ -196,14 +197,14 @@ impl KafkaEmitter {
         for message in &stretch.messages {
             self.send(producer, chain, message)?;
         }
-        producer.flush(PATIENCE)?;
+        producer.flush(TIMEOUT)?;
         if let Ok(mut failed) = producer.context().0.lock()
             && let Some(code) = failed.take()
         {
             return Err(KafkaError::MessageProduction(code));
         }
-        producer.send_offsets_to_transaction(&Self::offsets(chain, stretch.next)?, &group, PATIENCE)?;
-        producer.commit_transaction(PATIENCE)
+        producer.send_offsets_to_transaction(&Self::offsets(chain, stretch.next)?, &group, TIMEOUT)?;
+        producer.commit_transaction(TIMEOUT)
     }
 
     fn send(
@@ -244,17 +245,17 @@ impl Emitter for KafkaEmitter {
     async fn position(&mut self, chain: &ChainId) -> Result<i64, EmitError> {
         // Runs before the position is read: it aborts an open transaction of an earlier emitter.
         tokio::task::block_in_place(|| self.producer(chain).map(drop)).map_err(|error| match error {
-            EmitBuildError::Cluster(problem) => EmitError::Kafka(problem),
-            EmitBuildError::Settings(error) => EmitError::Kafka(KafkaProblem::Client(error.to_string())),
+            EmitBuildError::Cluster(client_error) => EmitError::Kafka(client_error),
+            EmitBuildError::Settings(error) => EmitError::Kafka(KafkaClientError::Client(error.to_string())),
         })?;
         let committed = tokio::task::block_in_place(|| {
             let mut list = TopicPartitionList::new();
             list.add_partition(&chain.topic, chain.partition);
             // Nothing is subscribed, so polling returns no record; it only serves token requests.
             drop(self.consumer.poll(SERVED));
-            self.consumer.committed_offsets(list, PATIENCE)
+            self.consumer.committed_offsets(list, TIMEOUT)
         });
-        let committed = committed.map_err(problem)?;
+        let committed = committed.map_err(client_error)?;
         let found = committed.find_partition(&chain.topic, chain.partition);
         Ok(match found.map(|one| one.offset()) {
             Some(Offset::Offset(offset)) => offset,
@@ -280,7 +281,7 @@ impl Emitter for KafkaEmitter {
             let aborted = self
                 .producers
                 .get(chain)
-                .map(|producer| producer.abort_transaction(PATIENCE));
+                .map(|producer| producer.abort_transaction(TIMEOUT));
             if let Some(Err(error)) = aborted {
                 tracing::debug!(%error, "could not abort the transaction; a new producer will abort it");
                 self.producers.remove(chain);

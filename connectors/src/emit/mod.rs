@@ -14,7 +14,7 @@ mod read;
 
 use async_trait::async_trait;
 
-use crate::kafka::KafkaProblem;
+use crate::kafka::KafkaClientError;
 use crate::sink::{ChainError, ChainId};
 use crate::store::StoreError;
 
@@ -68,7 +68,7 @@ pub enum EmitError {
     Store(#[from] StoreError),
     /// An error of Kafka.
     #[error(transparent)]
-    Kafka(#[from] KafkaProblem),
+    Kafka(#[from] KafkaClientError),
     /// Another emitter has taken over this chain; this one must stop.
     #[error("{chain}: another emitter of the same group has taken over")]
     Fenced {

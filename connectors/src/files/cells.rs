@@ -9,7 +9,7 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, TimeUnit};
 
-use crate::format::Problem;
+use crate::format::PayloadError;
 
 const DAY: i64 = 86_400_000;
 
@@ -22,12 +22,12 @@ pub(crate) struct Cells<'a> {
 
 impl<'a> Cells<'a> {
     /// Returns the text of a `LargeUtf8` or `LargeBinary` column; `None` if it is null or has another type.
-    pub(crate) fn large_text(self) -> Result<Option<&'a str>, Problem> {
+    pub(crate) fn large_text(self) -> Result<Option<&'a str>, PayloadError> {
         if self.column.is_null(self.row) {
             return Ok(None);
         }
         if let Some(column) = self.column.as_binary_opt::<i64>() {
-            let text = std::str::from_utf8(column.value(self.row)).map_err(|_| Problem::NotUtf8)?;
+            let text = std::str::from_utf8(column.value(self.row)).map_err(|_| PayloadError::NotUtf8)?;
             return Ok(Some(text));
         }
         let column = self.column.as_string_opt::<i64>();
@@ -41,7 +41,7 @@ impl<'a> Cells<'a> {
 }
 
 /// Returns a text, or an integer's digits.
-pub(crate) fn string(cells: Cells<'_>) -> Result<Option<String>, Problem> {
+pub(crate) fn string(cells: Cells<'_>) -> Result<Option<String>, PayloadError> {
     Ok(match cells.column.data_type() {
         DataType::LargeUtf8 | DataType::LargeBinary => cells.large_text()?.map(str::to_owned),
         DataType::UInt64 => cells.primitive::<UInt64Type>().map(|n| n.to_string()),
@@ -68,7 +68,7 @@ pub(crate) fn integer(cells: Cells<'_>) -> Option<i64> {
 
 /// Returns a timestamp in milliseconds since 1970-01-01T00:00:00Z, rounded down; a time without a zone counts
 /// as UTC.
-pub(crate) fn milliseconds(cells: Cells<'_>) -> Result<Option<i64>, Problem> {
+pub(crate) fn milliseconds(cells: Cells<'_>) -> Result<Option<i64>, PayloadError> {
     Ok(match cells.column.data_type() {
         DataType::Timestamp(TimeUnit::Second, _) => cells
             .primitive::<TimestampSecondType>()
@@ -84,7 +84,7 @@ pub(crate) fn milliseconds(cells: Cells<'_>) -> Result<Option<i64>, Problem> {
         DataType::LargeUtf8 => match cells.large_text()? {
             Some(text) => Some(
                 text.parse::<jiff::Timestamp>()
-                    .map_err(|_| Problem::NotADate)?
+                    .map_err(|_| PayloadError::NotADate)?
                     .as_millisecond(),
             ),
             None => None,

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::inputs::{Input, inputs};
 use super::lines::Lines;
 use super::{FileError, Names, OnBad, Records};
-use crate::format::{Diagnosis, Format, JsonConfig, JsonFormat, Problem};
+use crate::format::{Diagnosis, Format, JsonConfig, JsonFormat, PayloadError};
 use crate::store::StoreConfig;
 
 /// Extensions of the files to read.
@@ -69,7 +69,7 @@ pub(super) const fn line_limit(config: &JsonConfig) -> usize {
 pub(super) const TOO_LONG: Diagnosis = Diagnosis {
     field: None,
     byte: 0,
-    problem: Problem::TooLarge,
+    problem: PayloadError::TooLarge,
 };
 
 struct Jsonl {

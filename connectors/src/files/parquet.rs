@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::cells::{Cells, integer, milliseconds, string};
 use super::inputs::{Input, inputs};
 use super::{FileError, Names, OnBad, Records};
-use crate::format::{Diagnosis, MAX_NOTE_BYTES, Problem, event_kind};
+use crate::format::{Diagnosis, MAX_NOTE_BYTES, PayloadError, event_kind};
 use crate::store::StoreConfig;
 use columns::Role;
 
@@ -251,10 +251,10 @@ fn event(batch: &RecordBatch, roles: &[Role], row: usize, max: usize) -> Result<
         read(&mut event, &mut text, *role, Cells { column, row }).map_err(|problem| role.bad(problem))?;
     }
     match text {
-        Some(text) if text.len() > max => return Err(Role::Text.bad(Problem::TooLarge)),
+        Some(text) if text.len() > max => return Err(Role::Text.bad(PayloadError::TooLarge)),
         Some(text) => event.text = text.into(),
         None if event.kind == EventKind::Delete => {}
-        None => return Err(Role::Text.bad(Problem::Missing)),
+        None => return Err(Role::Text.bad(PayloadError::Missing)),
     }
     Ok(event)
 }
@@ -264,7 +264,7 @@ fn read<'a>(
     text: &mut Option<&'a str>,
     role: Role,
     cells: Cells<'a>,
-) -> Result<(), Problem> {
+) -> Result<(), PayloadError> {
     let id = || string(cells).map(|text| text.map(Sensitive::from));
     match role {
         Role::Text => *text = cells.large_text()?,
@@ -277,7 +277,7 @@ fn read<'a>(
         Role::AuthoredAt => event.authored_at = milliseconds(cells)?,
         Role::Event => {
             if let Some(name) = cells.large_text()? {
-                event.kind = event_kind(name).ok_or(Problem::UnknownEvent)?;
+                event.kind = event_kind(name).ok_or(PayloadError::UnknownEvent)?;
             }
         }
         Role::Known(kind) => {

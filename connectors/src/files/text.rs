@@ -57,9 +57,9 @@ impl TextFolderConfig {
             on_bad.settle(at, "file", number, read)
         });
         Ok(Box::new(notes.take_while(move |record| {
-            let go_on = !failed;
+            let proceed = !failed;
             failed = record.is_err();
-            go_on
+            proceed
         })))
     }
 

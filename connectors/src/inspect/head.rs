@@ -31,8 +31,10 @@ impl Head {
     /// The number of the first invalid line, from 1.
     pub fn parse_all(text: &str) -> Result<Vec<Self>, usize> {
         let lines = text.lines().zip(1..);
-        let said = lines.filter(|(line, _)| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
-        said.map(|(line, number)| Self::parse(line).ok_or(number))
+        let entries =
+            lines.filter(|(line, _)| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
+        entries
+            .map(|(line, number)| Self::parse(line).ok_or(number))
             .collect()
     }
 

@@ -8,7 +8,7 @@ use arrow_array::types::{Int32Type, Int64Type, UInt32Type};
 use arrow_array::{Array as _, ListArray, RecordBatch, StringArray};
 use lethe_core::{AuditBatch, RedactedBatch};
 
-use super::Fault;
+use super::DatasetError;
 use super::columns::{Batches, Wanted};
 use crate::sink::{ChainError, ChainId};
 use crate::store::Store;
@@ -38,8 +38,8 @@ pub(super) async fn hold(
     chain: &ChainId,
     notes: &str,
     audit: &str,
-) -> Result<Vec<Fault>, ChainError> {
-    let mut told = Told::new(audit);
+) -> Result<Vec<DatasetError>, ChainError> {
+    let mut errors = AuditErrors::new(audit);
     let wanted = Wanted {
         schema: &RedactedBatch::schema(),
         must: &NOTES,
@@ -64,42 +64,42 @@ pub(super) async fn hold(
         for row in 0..batch.num_rows() {
             let offset = rows.offsets[row];
             while open && notes.offset() < offset {
-                notes.close(&place, &mut told);
+                notes.close(&place, &mut errors);
                 place = Place::default();
                 open = notes.advance().await?;
             }
             if !open || notes.offset() != offset {
-                told.tell(offset, "no note has this offset");
+                errors.tell(offset, "no note has this offset");
                 continue;
             }
             if rows.topics.value(row) != &*chain.topic || rows.partitions[row] != chain.partition {
-                told.tell(offset, "it belongs to another topic or partition");
+                errors.tell(offset, "it belongs to another topic or partition");
             }
             if rows.is_field(row) {
                 continue;
             }
             if let Some(why) = rows.wrong(row, &place, notes.text()) {
-                told.tell(offset, why);
+                errors.tell(offset, why);
             }
             place = rows.place(row, place.rows + 1);
         }
     }
     while open {
-        notes.close(&place, &mut told);
+        notes.close(&place, &mut errors);
         place = Place::default();
         open = notes.advance().await?;
     }
-    Ok(told.faults)
+    Ok(errors.faults)
 }
 
 /// Collects faults, one of each kind.
-pub(super) struct Told<'a> {
+pub(super) struct AuditErrors<'a> {
     audit: &'a str,
     kinds: BTreeSet<&'static str>,
-    pub(super) faults: Vec<Fault>,
+    pub(super) faults: Vec<DatasetError>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> AuditErrors<'a> {
     /// Starts without faults of this audit file.
     pub(super) const fn new(audit: &'a str) -> Self {
         Self {
@@ -111,7 +111,7 @@ impl<'a> Told<'a> {
 
     pub(super) fn tell(&mut self, offset: i64, why: &'static str) {
         if self.kinds.insert(why) {
-            self.faults.push(Fault::Row {
+            self.faults.push(DatasetError::Row {
                 file: self.audit.to_owned(),
                 offset,
                 why,
@@ -165,10 +165,10 @@ impl Notes<'_> {
     }
 
     /// Checks the number of a note's audit rows against its count.
-    fn close(&self, place: &Place, told: &mut Told<'_>) {
+    fn close(&self, place: &Place, errors: &mut AuditErrors<'_>) {
         let of = |batch: &RecordBatch| batch["redactions"].as_primitive::<UInt32Type>().value(self.row);
         if self.batch.as_ref().is_some_and(|batch| of(batch) != place.rows) {
-            told.tell(
+            errors.tell(
                 self.offset(),
                 "it has another number of audit rows than its note counts redactions",
             );

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::backfill::Look;
 use super::columns::{Batches, Wanted, schema_of};
 use super::walk::Walk;
-use super::{Fault, Scope};
+use super::{DatasetError, Scope};
 use crate::erase::Erasures;
 use crate::replay::{ReplayName, read_replay};
 use crate::sink::{ChainError, ChainId, Footer, PartName, Tail, read_footer, read_metadata};
@@ -29,7 +29,7 @@ pub struct FileReport {
     /// The checks that were skipped, and why.
     pub not_checked: Vec<String>,
     /// The faults.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<DatasetError>,
 }
 
 impl fmt::Display for FileReport {
@@ -136,7 +136,7 @@ pub(super) async fn inspect_file(
 
 impl FileReport {
     fn unreadable(&mut self, why: &str) {
-        self.faults.push(Fault::Unreadable {
+        self.faults.push(DatasetError::Unreadable {
             file: self.file.clone(),
             why: why.to_owned(),
         });
@@ -154,11 +154,11 @@ impl FileReport {
     /// Returns the audit file's name: the one in the footer, or a file of that name in the same folder.
     async fn find(&self, store: &dyn Store, audit: &str) -> Result<Option<String>, StoreError> {
         let base = audit.rsplit('/').next().unwrap_or(audit);
-        let beside = match self.file.rsplit_once('/') {
+        let sibling = match self.file.rsplit_once('/') {
             Some((folder, _)) => format!("{folder}/{base}"),
             None => base.to_owned(),
         };
-        for name in [audit.to_owned(), beside] {
+        for name in [audit.to_owned(), sibling] {
             match store.look(&name).await {
                 Ok(_) => return Ok(Some(name)),
                 Err(StoreError::NotFound(_)) => {}
@@ -229,7 +229,7 @@ impl FileReport {
         self.not_checked
             .push("its notes: give the file that refers to it, or the whole dataset".to_owned());
         match rows {
-            Some(footer) if footer != self.rows => self.faults.push(Fault::Count {
+            Some(footer) if footer != self.rows => self.faults.push(DatasetError::Count {
                 file: name.to_owned(),
                 of: "audit rows",
                 footer,
@@ -264,7 +264,7 @@ impl FileReport {
                 .find(|&row| start.value(row) > end.value(row) || out_start.value(row) > out_end.value(row));
             wrong = wrong.or(turned.map(|row| offsets.value(row)));
         }
-        self.faults.extend(wrong.map(|offset| Fault::Row {
+        self.faults.extend(wrong.map(|offset| DatasetError::Row {
             file: name.to_owned(),
             offset,
             why: "its span ends before it begins",

@@ -5,12 +5,12 @@
 //! note.
 
 mod backfill;
+mod by_fingerprint;
 pub(crate) mod columns;
-mod fault;
+mod dataset_error;
 mod head;
 mod ledger;
 mod loose;
-mod made_by;
 mod members;
 mod orphans;
 mod place;
@@ -32,10 +32,10 @@ use crate::store::{Object, Store, StoreError};
 use walk::Walk;
 
 pub use backfill::BackfillReport;
-pub use fault::Fault;
+pub use by_fingerprint::{FingerprintFilter, FingerprintMatch, FingerprintReport, Source, by_fingerprint};
+pub use dataset_error::DatasetError;
 pub use head::Head;
 pub use loose::{FileReport, locate};
-pub use made_by::{Made, MadeReport, Maker, Source, made_by};
 pub use members::{ByMember, Caught, MemberReport, by_member};
 pub use orphans::remove_orphans;
 pub use place::Place;
@@ -144,10 +144,12 @@ pub async fn inspect_within(
     };
     backfill::examine(store, &scope, &mut audits, &mut heads, &mut report, backfill).await?;
     if scope.digests {
-        report.faults.extend(heads.into_iter().map(|head| Fault::Head {
-            digest: head.digest,
-            file: head.file,
-        }));
+        report
+            .faults
+            .extend(heads.into_iter().map(|head| DatasetError::Head {
+                digest: head.digest,
+                file: head.file,
+            }));
     }
     for audit in audits {
         let Some((chain, first, _)) = ChainId::parse_audit(&audit.name) else {

@@ -10,7 +10,7 @@ use lethe_core::{AuditBatch, RedactedBatch};
 use serde::Serialize;
 
 use super::columns::{Batches, Wanted};
-use super::{Fault, Orphan, Report, Scope, add, age, ledger};
+use super::{DatasetError, Orphan, Report, Scope, add, age, ledger};
 use crate::erase::{ERASED, Erasures};
 use crate::replay::{NotesFile, ReplayFooter, ReplayName, Rows, each_row, parts, read_replay};
 use crate::sink::{ChainError, ChainId, digest_whole};
@@ -149,7 +149,7 @@ pub(super) async fn examine(
 struct Found {
     replayed: Replayed,
     labels: BTreeMap<String, u64>,
-    faults: Vec<Fault>,
+    faults: Vec<DatasetError>,
     /// Audit files that parts refer to.
     named: Vec<String>,
 }
@@ -198,11 +198,11 @@ impl Examiner<'_> {
             match examined.await {
                 Ok(()) => {}
                 Err(ChainError::Store(error)) => return Err(error),
-                Err(ChainError::Footer { why, .. }) => self.found.faults.push(Fault::Unreadable {
+                Err(ChainError::Footer { why, .. }) => self.found.faults.push(DatasetError::Unreadable {
                     file: path.clone(),
                     why,
                 }),
-                Err(error) => self.found.faults.push(Fault::Unreadable {
+                Err(error) => self.found.faults.push(DatasetError::Unreadable {
                     file: path.clone(),
                     why: error.to_string(),
                 }),
@@ -260,7 +260,7 @@ impl Examiner<'_> {
         let contradiction = self.erasures.contradicts(file, Some((by, kept)), found);
         self.found
             .faults
-            .extend(contradiction.map(|(by, kept)| Fault::Digest {
+            .extend(contradiction.map(|(by, kept)| DatasetError::Digest {
                 file: file.to_owned(),
                 by: by.to_owned(),
                 kept: kept.to_owned(),
@@ -304,7 +304,7 @@ impl Examiner<'_> {
             }
         }
         if let Some(offset) = misplaced {
-            self.found.faults.push(Fault::Offset {
+            self.found.faults.push(DatasetError::Offset {
                 file: path.to_owned(),
                 offset,
             });
@@ -342,7 +342,7 @@ impl Examiner<'_> {
         match self.store.read_tail(audit, 1).await {
             Ok(end) => self.found.replayed.audit_bytes += end.size,
             Err(StoreError::NotFound(_)) => {
-                self.found.faults.push(Fault::NoAudit {
+                self.found.faults.push(DatasetError::NoAudit {
                     file: path.to_owned(),
                     audit: audit.clone(),
                 });
@@ -380,7 +380,7 @@ impl Examiner<'_> {
 
     fn compare(&mut self, file: &str, of: &'static str, footer: u64, found: u64) {
         if footer != found {
-            self.found.faults.push(Fault::Count {
+            self.found.faults.push(DatasetError::Count {
                 file: file.to_owned(),
                 of,
                 footer,
@@ -390,7 +390,7 @@ impl Examiner<'_> {
     }
 
     fn fault(&mut self, file: &str, why: &str) {
-        self.found.faults.push(Fault::Unreadable {
+        self.found.faults.push(DatasetError::Unreadable {
             file: file.to_owned(),
             why: why.to_owned(),
         });

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::{BackfillReport, Fault, FileReport, Head, Replayed, Verdict};
+use super::{BackfillReport, DatasetError, FileReport, Head, Replayed, Verdict};
 use crate::erase::{ErasureReport, Erasures};
 use crate::sink::ChainId;
 
@@ -29,7 +29,7 @@ pub struct Report {
     /// Erasures, in order.
     pub erasures: Vec<ErasureReport>,
     /// Faults outside of chains: stored heads that no file has, and records of erasures.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<DatasetError>,
     /// Audit files that no notes file names.
     pub orphans: Vec<Orphan>,
     /// Files below `notes` and `audit` with names that this program does not use.
@@ -80,7 +80,7 @@ pub struct ChainReport {
     /// Changes of fingerprints along the chain.
     pub changes: Vec<Change>,
     /// The faults.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<DatasetError>,
 }
 
 /// A range of offsets that were never read.
@@ -151,25 +151,28 @@ impl Report {
     pub(super) fn take_erasures(&mut self, erasures: &Erasures) {
         self.erasures = erasures.reports().to_vec();
         self.strays.extend_from_slice(erasures.strays());
-        let records = erasures.faults().iter().map(|(file, why)| Fault::Unreadable {
-            file: file.clone(),
-            why: why.clone(),
-        });
+        let records = erasures
+            .faults()
+            .iter()
+            .map(|(file, why)| DatasetError::Unreadable {
+                file: file.clone(),
+                why: why.clone(),
+            });
         self.faults.extend(records);
         let Some(record) = erasures.unfinished() else {
             return;
         };
-        let follows = |fault: &Fault| match fault {
-            Fault::Count { file, .. } | Fault::Row { file, .. } | Fault::Offset { file, .. } => {
-                erasures.is_open(file)
-            }
+        let follows = |fault: &DatasetError| match fault {
+            DatasetError::Count { file, .. }
+            | DatasetError::Row { file, .. }
+            | DatasetError::Offset { file, .. } => erasures.is_open(file),
             _ => false,
         };
         for chain in &mut self.chains {
             chain.faults.retain(|fault| !follows(fault));
         }
         self.faults.retain(|fault| !follows(fault));
-        self.faults.push(Fault::Unfinished {
+        self.faults.push(DatasetError::Unfinished {
             record: record.name(),
         });
     }

@@ -8,13 +8,13 @@ use arrow_array::types::Int64Type;
 use lethe_core::AuditBatch;
 
 use super::columns::{Batches, Wanted};
-use super::{Fault, add};
+use super::{DatasetError, add};
 use crate::sink::ChainError;
 use crate::store::{Store, StoreError};
 
 /// Returns the store's errors and records all others as faults.
 pub(super) fn readable<T>(
-    faults: &mut Vec<Fault>,
+    faults: &mut Vec<DatasetError>,
     file: &str,
     result: Result<T, ChainError>,
 ) -> Result<Option<T>, StoreError> {
@@ -24,7 +24,7 @@ pub(super) fn readable<T>(
         Err(ChainError::Footer { why, .. }) => why,
         Err(error) => error.to_string(),
     };
-    faults.push(Fault::Unreadable {
+    faults.push(DatasetError::Unreadable {
         file: file.to_owned(),
         why,
     });
@@ -32,9 +32,9 @@ pub(super) fn readable<T>(
 }
 
 /// Records a fault if a number in a footer differs from the rows.
-pub(super) fn hold(faults: &mut Vec<Fault>, file: &str, of: &'static str, footer: u64, found: u64) {
+pub(super) fn hold(faults: &mut Vec<DatasetError>, file: &str, of: &'static str, footer: u64, found: u64) {
     if footer != found {
-        faults.push(Fault::Count {
+        faults.push(DatasetError::Count {
             file: file.to_owned(),
             of,
             footer,
@@ -51,7 +51,7 @@ pub(super) async fn count_audit(
     notes: Range<i64>,
     footer: u64,
     labels: &mut BTreeMap<String, u64>,
-    faults: &mut Vec<Fault>,
+    faults: &mut Vec<DatasetError>,
 ) -> Result<(), ChainError> {
     let wanted = Wanted {
         schema: &AuditBatch::schema(),
@@ -72,7 +72,7 @@ pub(super) async fn count_audit(
         }
     }
     if let Some(offset) = misplaced {
-        faults.push(Fault::Offset {
+        faults.push(DatasetError::Offset {
             file: audit.to_owned(),
             offset,
         });

@@ -8,7 +8,7 @@ use lethe_core::RedactedBatch;
 
 use super::columns::{Batches, Wanted};
 use super::tally::{count_audit, hold, readable};
-use super::{ChainReport, Change, Fault, Gap, Head, Scope, add, ledger};
+use super::{ChainReport, Change, DatasetError, Gap, Head, Scope, add, ledger};
 use crate::erase::{ERASED, Erasures};
 use crate::sink::{ChainError, ChainId, Footer, Tail, digest_file, read_link};
 use crate::store::{Object, Store, StoreError};
@@ -118,7 +118,7 @@ impl<'a> Walk<'a> {
         let sound = contradiction.is_none();
         self.report
             .faults
-            .extend(contradiction.map(|(by, kept)| Fault::Digest {
+            .extend(contradiction.map(|(by, kept)| DatasetError::Digest {
                 file: file.name.clone(),
                 by: by.to_owned(),
                 kept: kept.to_owned(),
@@ -136,14 +136,14 @@ impl<'a> Walk<'a> {
         let next = self.report.next;
         if tail.first > next {
             let after = self.last.as_ref().map(|last| last.file.clone());
-            self.report.faults.push(Fault::Missing {
+            self.report.faults.push(DatasetError::Missing {
                 after: after.unwrap_or_default(),
                 file: tail.footer.chain.notes_name(next),
                 from: next,
                 to: tail.first,
             });
         } else if tail.first < next {
-            self.report.faults.push(Fault::Overlap {
+            self.report.faults.push(DatasetError::Overlap {
                 file: tail.file.clone(),
                 next,
             });
@@ -202,18 +202,18 @@ impl<'a> Walk<'a> {
         let lacks_audit = audit.is_some() && audit_digest.is_none();
         let file = || tail.file.clone();
         if *first == 0 && previous.is_some() {
-            self.report.faults.push(Fault::Unreadable {
+            self.report.faults.push(DatasetError::Unreadable {
                 file: file(),
                 why: "it refers to a previous file, but offset 0 has none".into(),
             });
         } else if self.linked && lacks_previous {
-            self.report.faults.push(Fault::Unlinked {
+            self.report.faults.push(DatasetError::Unlinked {
                 file: file(),
                 of: "the previous file",
             });
         }
         if lacks_audit && (self.linked || previous.is_some()) {
-            self.report.faults.push(Fault::Unlinked {
+            self.report.faults.push(DatasetError::Unlinked {
                 file: file(),
                 of: "its audit file",
             });
@@ -262,7 +262,7 @@ impl<'a> Walk<'a> {
             }
         }
         if let Some(offset) = misplaced {
-            self.report.faults.push(Fault::Offset {
+            self.report.faults.push(DatasetError::Offset {
                 file: tail.file.clone(),
                 offset,
             });
@@ -292,7 +292,7 @@ impl<'a> Walk<'a> {
         let size = match self.store.read_tail(audit, 1).await {
             Ok(end) => end.size,
             Err(StoreError::NotFound(_)) => {
-                self.report.faults.push(Fault::NoAudit {
+                self.report.faults.push(DatasetError::NoAudit {
                     file: tail.file.clone(),
                     audit: audit.to_owned(),
                 });
@@ -305,7 +305,7 @@ impl<'a> Walk<'a> {
             let found = digest_file(self.store, audit, size).await?;
             let kept = Some((tail.file.as_str(), kept.as_str()));
             if let Some((by, kept)) = self.erasures.contradicts(audit, kept, &found) {
-                self.report.faults.push(Fault::Digest {
+                self.report.faults.push(DatasetError::Digest {
                     file: audit.to_owned(),
                     by: by.to_owned(),
                     kept: kept.to_owned(),

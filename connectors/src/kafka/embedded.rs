@@ -11,7 +11,7 @@ use rdkafka::ClientConfig;
 use rdkafka::error::RDKafkaErrorCode as Code;
 use rdkafka::producer::{BaseProducer, DefaultProducerContext, Producer as _};
 
-use super::problem::KafkaProblem;
+use super::client_error::KafkaClientError;
 use super::produce::{Produced, Producer};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -29,18 +29,18 @@ impl EmbeddedBroker {
     /// Starts the broker.
     ///
     /// # Errors
-    /// [`KafkaProblem::Client`] or [`KafkaProblem::Broker`].
-    pub fn start() -> Result<Self, KafkaProblem> {
+    /// [`KafkaClientError::Client`] or [`KafkaClientError::Broker`].
+    pub fn start() -> Result<Self, KafkaClientError> {
         let owner: BaseProducer<DefaultProducerContext> = ClientConfig::new()
             .set("client.id", "lethe-embedded-broker")
             .set("test.mock.num.brokers", "1")
             .create()
-            .map_err(|error| KafkaProblem::Client(error.to_string()))?;
+            .map_err(|error| KafkaClientError::Client(error.to_string()))?;
         let bootstrap = owner
             .client()
             .mock_cluster()
             .map(|cluster| cluster.bootstrap_servers())
-            .ok_or(KafkaProblem::Broker {
+            .ok_or(KafkaClientError::Broker {
                 what: "starting the embedded broker",
                 code: Code::Fail,
             })?;
@@ -55,9 +55,9 @@ impl EmbeddedBroker {
     /// Creates a topic.
     ///
     /// # Errors
-    /// [`KafkaProblem::Broker`].
-    pub fn create_topic(&self, name: &str, partitions: i32) -> Result<(), KafkaProblem> {
-        let failed = |code| KafkaProblem::Broker {
+    /// [`KafkaClientError::Broker`].
+    pub fn create_topic(&self, name: &str, partitions: i32) -> Result<(), KafkaClientError> {
+        let failed = |code| KafkaClientError::Broker {
             what: "creating a topic of the embedded broker",
             code,
         };
@@ -73,12 +73,12 @@ impl EmbeddedBroker {
     /// record without payload is a tombstone.
     ///
     /// # Errors
-    /// [`KafkaProblem::Undelivered`], or [`KafkaProblem::Trimmed`] if the broker has dropped any.
+    /// [`KafkaClientError::Undelivered`], or [`KafkaClientError::Trimmed`] if the broker has dropped any.
     pub fn produce<K: AsRef<[u8]>, P: AsRef<[u8]>>(
         &self,
         topic: &str,
         records: impl IntoIterator<Item = (K, Option<P>)>,
-    ) -> Result<Produced, KafkaProblem> {
+    ) -> Result<Produced, KafkaClientError> {
         let producer = Producer::plain(&self.bootstrap, topic, IN_FLIGHT)?;
         for (key, payload) in records {
             producer.send(None, Some(key.as_ref()), payload.as_ref().map(P::as_ref))?;
@@ -89,18 +89,18 @@ impl EmbeddedBroker {
     }
 
     /// Checks that each partition holds as many records as were sent to it.
-    fn holds(&self, topic: &str, sent: &BTreeMap<i32, i64>) -> Result<(), KafkaProblem> {
+    fn holds(&self, topic: &str, sent: &BTreeMap<i32, i64>) -> Result<(), KafkaClientError> {
         for (&partition, &sent) in sent {
             let (low, high) = self
                 .owner
                 .client()
                 .fetch_watermarks(topic, partition, TIMEOUT)
-                .map_err(|error| KafkaProblem::Broker {
+                .map_err(|error| KafkaClientError::Broker {
                     what: "reading back watermarks of the embedded broker",
                     code: error.rdkafka_error_code().unwrap_or(Code::Fail),
                 })?;
             if low != 0 || high != sent {
-                return Err(KafkaProblem::Trimmed {
+                return Err(KafkaClientError::Trimmed {
                     topic: topic.to_owned(),
                     partition,
                     low,

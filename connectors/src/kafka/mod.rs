@@ -1,9 +1,9 @@
 //! Kafka: settings, cluster metadata, the demo's broker, and a producer for tests and benchmarks.
 
+mod client_error;
 mod config;
 mod embedded;
 mod ids;
-mod problem;
 mod produce;
 mod properties;
 mod security;
@@ -11,10 +11,10 @@ pub mod source;
 pub(crate) mod token;
 mod topic;
 
+pub use client_error::KafkaClientError;
 pub use config::{Assignment, FetchBudget, KafkaConfig, KafkaConfigError, MOST_EXPANSION, Start};
 pub use embedded::EmbeddedBroker;
 pub use ids::TopicIds;
-pub use problem::KafkaProblem;
 pub use produce::{LinesError, Produced, Producer};
 pub use properties::{Property, REFUSED, Refused};
 pub use security::{Mechanism, Security, Tls};

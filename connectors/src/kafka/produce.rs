@@ -11,7 +11,7 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 use rdkafka::message::{DeliveryResult, Message};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer as _, ProducerContext};
 
-use super::problem::KafkaProblem;
+use super::client_error::KafkaClientError;
 
 /// Timeout of a flush.
 const FLUSH: Duration = Duration::from_secs(120);
@@ -64,8 +64,8 @@ impl Producer {
     /// login, and may tune; this function ensures order and single delivery (`enable.idempotence`).
     ///
     /// # Errors
-    /// [`KafkaProblem::Client`].
-    pub fn new(config: &ClientConfig, topic: &str, in_flight: u16) -> Result<Self, KafkaProblem> {
+    /// [`KafkaClientError::Client`].
+    pub fn new(config: &ClientConfig, topic: &str, in_flight: u16) -> Result<Self, KafkaClientError> {
         let mut config = config.clone();
         config
             .set("enable.idempotence", "true")
@@ -78,8 +78,10 @@ impl Producer {
         let client = config
             .create_with_context(Deliveries::default())
             .map_err(|error| match error {
-                KafkaError::ClientCreation(reason) => KafkaProblem::Client(reason),
-                other => KafkaProblem::Client(other.rdkafka_error_code().unwrap_or(Code::Fail).to_string()),
+                KafkaError::ClientCreation(reason) => KafkaClientError::Client(reason),
+                other => {
+                    KafkaClientError::Client(other.rdkafka_error_code().unwrap_or(Code::Fail).to_string())
+                }
             })?;
         Ok(Self {
             client,
@@ -91,8 +93,8 @@ impl Producer {
     /// Creates a producer to brokers without a login.
     ///
     /// # Errors
-    /// [`KafkaProblem::Client`].
-    pub fn plain(brokers: &str, topic: &str, in_flight: u16) -> Result<Self, KafkaProblem> {
+    /// [`KafkaClientError::Client`].
+    pub fn plain(brokers: &str, topic: &str, in_flight: u16) -> Result<Self, KafkaClientError> {
         Self::new(
             ClientConfig::new().set("bootstrap.servers", brokers),
             topic,
@@ -104,13 +106,13 @@ impl Producer {
     /// own clients; without a payload, the record is a tombstone.
     ///
     /// # Errors
-    /// [`KafkaProblem::Undelivered`] for this record or an earlier one.
+    /// [`KafkaClientError::Undelivered`] for this record or an earlier one.
     pub fn send(
         &self,
         partition: Option<i32>,
         key: Option<&[u8]>,
         payload: Option<&[u8]>,
-    ) -> Result<(), KafkaProblem> {
+    ) -> Result<(), KafkaClientError> {
         self.client.poll(Duration::ZERO);
         while self.client.in_flight_count() >= self.in_flight {
             self.client.poll(Duration::from_millis(10));
@@ -155,19 +157,21 @@ impl Producer {
     /// Waits until every record is confirmed, and returns the deliveries since the producer was created.
     ///
     /// # Errors
-    /// [`KafkaProblem::Undelivered`] if a record was not delivered, [`KafkaProblem::Broker`] if the flush
+    /// [`KafkaClientError::Undelivered`] if a record was not delivered, [`KafkaClientError::Broker`] if the flush
     /// timed out.
-    pub fn finish(&self) -> Result<Produced, KafkaProblem> {
-        self.client.flush(FLUSH).map_err(|error| KafkaProblem::Broker {
-            what: "waiting for deliveries",
-            code: error.rdkafka_error_code().unwrap_or(Code::Fail),
-        })?;
+    pub fn finish(&self) -> Result<Produced, KafkaClientError> {
+        self.client
+            .flush(FLUSH)
+            .map_err(|error| KafkaClientError::Broker {
+                what: "waiting for deliveries",
+                code: error.rdkafka_error_code().unwrap_or(Code::Fail),
+            })?;
         self.failure()?;
         let state = self.client.context().0.lock();
         Ok(state.map(|state| state.0.clone()).unwrap_or_default())
     }
 
-    fn failure(&self) -> Result<(), KafkaProblem> {
+    fn failure(&self) -> Result<(), KafkaClientError> {
         let failed = self
             .client
             .context()
@@ -177,8 +181,8 @@ impl Producer {
         failed.map_or(Ok(()), |code| Err(self.undelivered(code)))
     }
 
-    fn undelivered(&self, code: Code) -> KafkaProblem {
-        KafkaProblem::Undelivered {
+    fn undelivered(&self, code: Code) -> KafkaClientError {
+        KafkaClientError::Undelivered {
             topic: self.topic.clone(),
             code,
         }
@@ -194,5 +198,5 @@ pub enum LinesError {
     Read(#[from] std::io::Error),
     /// The records could not be delivered.
     #[error(transparent)]
-    Kafka(#[from] KafkaProblem),
+    Kafka(#[from] KafkaClientError),
 }

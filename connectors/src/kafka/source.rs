@@ -15,8 +15,8 @@ mod goal;
 mod halt;
 mod lanes;
 mod leave;
+mod topic_monitor;
 mod unreadable;
-mod watch;
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -31,11 +31,11 @@ use rdkafka::message::BorrowedMessage;
 
 use commit::{COMMIT_EVERY, commit};
 use context::Context;
-use faults::{Faults, consumer_error};
+use faults::{LoginFailures, consumer_error};
 use flow::MOST_EVICTIONS;
 use goal::Goal;
 use leave::leave;
-use watch::Watch;
+use topic_monitor::TopicMonitor;
 
 use super::token::Login;
 use crate::Stop;
@@ -46,7 +46,7 @@ pub use lanes::{Again, Begin, ErrorKind, Halt, LaneError, Lanes, LogRange, Parti
 /// Timeout of one poll, after which commands are read.
 const POLL: Duration = Duration::from_millis(20);
 /// Limit for draining lanes after everything has been read.
-const PATIENCE: Duration = Duration::from_secs(24 * 3600);
+const FINAL_DRAIN: Duration = Duration::from_secs(24 * 3600);
 
 /// A message from lanes to the consumer.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ pub enum Command {
     /// A lane failed permanently: drop every lane, leave the group, and end.
     Fail(String),
     /// Drain every lane, leave the group, and rejoin it with other credentials.
-    Renew(Box<Credentials>),
+    ReloadCredentials(Box<Credentials>),
     /// Drain every lane, leave the group, and end.
     Stop,
 }
@@ -143,7 +143,7 @@ pub fn run(
     commands: &Receiver<Command>,
 ) -> Result<(), SourceError> {
     let mut credentials = settings.credentials.clone();
-    while let End::Renewed(other) = consume(settings, &credentials, &lanes, commands)? {
+    while let End::Reloaded(other) = consume(settings, &credentials, &lanes, commands)? {
         tracing::info!("rejoining the group with other credentials");
         credentials = *other;
     }
@@ -175,7 +175,7 @@ fn consume(
     match result {
         Ok(end) => {
             let drain = if matches!(end, End::Through) {
-                PATIENCE
+                FINAL_DRAIN
             } else {
                 settings.drain
             };
@@ -188,7 +188,7 @@ fn consume(
         Err(SourceError::Kafka { .. } | SourceError::Login(_) | SourceError::Evicted { .. }) => {
             drop(lanes.revoke(&held, Instant::now() + settings.drain));
         }
-        Err(SourceError::Sink(_)) => lanes.lose(&held),
+        Err(SourceError::Sink(_)) => lanes.abandon(&held),
     }
     leave(consumer, receipts, &settings.stop);
     result
@@ -203,7 +203,7 @@ enum End {
     /// need.
     Through,
     /// Other credentials are to be used.
-    Renewed(Box<Credentials>),
+    Reloaded(Box<Credentials>),
 }
 
 fn poll_loop(
@@ -214,8 +214,8 @@ fn poll_loop(
 ) -> Result<End, SourceError> {
     let mut last_commit = Instant::now();
     let mut goal = settings.until.as_deref().map(Goal::new);
-    let mut faults = Faults::new(settings.refused);
-    let mut watch = Watch::new(consumer);
+    let mut faults = LoginFailures::new(settings.refused);
+    let mut monitor = TopicMonitor::new(consumer);
     loop {
         consumer.context().lanes().polled();
         faults.look(&credentials.login)?;
@@ -230,7 +230,7 @@ fn poll_loop(
             Some(Ok(message)) => {
                 consumer.context().deliver(consumer, raw(&message));
                 if let Some(goal) = &mut goal {
-                    goal.go_on();
+                    goal.resume();
                 }
             }
             // Of use only if one topic is read at a time, since the error does not name the topic.
@@ -248,7 +248,7 @@ fn poll_loop(
                 times: MOST_EVICTIONS,
             });
         }
-        watch.look();
+        monitor.look();
         consumer.context().refill(consumer);
         if let Some(goal) = &mut goal
             && goal.is_reached(credentials, consumer.context())?
@@ -282,7 +282,7 @@ fn take_commands(
             // Every lane and the signal handler hold a sender, so a closed channel means that the program is
             // ending.
             Ok(Command::Stop) | Err(TryRecvError::Disconnected) => return Ok(Some(End::Stopped)),
-            Ok(Command::Renew(other)) => return Ok(Some(End::Renewed(other))),
+            Ok(Command::ReloadCredentials(other)) => return Ok(Some(End::Reloaded(other))),
             Err(TryRecvError::Empty) => return Ok(None),
         }
     }
@@ -308,9 +308,11 @@ fn last_words(
             }
             // The next consumer begins at the chain's tail.
             Command::Reopen(_) => {}
-            Command::Stop if matches!(end, End::Renewed(_)) => end = End::Stopped,
-            Command::Renew(newer) if matches!(end, End::Renewed(_)) => end = End::Renewed(newer),
-            Command::Stop | Command::Renew(_) => {}
+            Command::Stop if matches!(end, End::Reloaded(_)) => end = End::Stopped,
+            Command::ReloadCredentials(newer) if matches!(end, End::Reloaded(_)) => {
+                end = End::Reloaded(newer)
+            }
+            Command::Stop | Command::ReloadCredentials(_) => {}
         }
     }
     result.map(|()| end)

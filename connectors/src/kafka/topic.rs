@@ -13,9 +13,9 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 use rdkafka::metadata::Metadata;
 use rdkafka::{Offset, TopicPartitionList};
 
+use super::client_error::KafkaClientError;
 use super::config::{FetchBudget, KafkaConfig};
 use super::ids::{TopicIds, topic_ids};
-use super::problem::KafkaProblem;
 use super::token::Login;
 use crate::Stop;
 
@@ -99,8 +99,8 @@ impl Cluster {
     /// Creates a client of the configured brokers. Each request may take `timeout`; none is sent yet.
     ///
     /// # Errors
-    /// [`KafkaProblem::Config`] or [`KafkaProblem::Client`].
-    pub fn connect(config: &KafkaConfig, timeout: Duration) -> Result<Self, KafkaProblem> {
+    /// [`KafkaClientError::Config`] or [`KafkaClientError::Client`].
+    pub fn connect(config: &KafkaConfig, timeout: Duration) -> Result<Self, KafkaClientError> {
         let budget = FetchBudget {
             bytes: 8 << 20,
             queues: 1,
@@ -115,8 +115,8 @@ impl Cluster {
         let client = client
             .create_with_context::<_, BaseConsumer<Listener>>(listener)
             .map_err(|error| match error {
-                KafkaError::ClientCreation(reason) => KafkaProblem::Client(reason),
-                other => KafkaProblem::Client(code(&other).to_string()),
+                KafkaError::ClientCreation(reason) => KafkaClientError::Client(reason),
+                other => KafkaClientError::Client(code(&other).to_string()),
             })?;
         Ok(Self {
             client,
@@ -127,7 +127,7 @@ impl Cluster {
         })
     }
 
-    /// Abandons a request as soon as a stop is requested; it then fails with [`KafkaProblem::Unreachable`].
+    /// Abandons a request as soon as a stop is requested; it then fails with [`KafkaClientError::Unreachable`].
     #[must_use]
     pub fn hearing(mut self, stop: &Stop) -> Self {
         self.stop = Some(stop.clone());
@@ -141,8 +141,8 @@ impl Cluster {
     /// Returns the cluster's id, if its brokers have one. Also checks whether they can be reached.
     ///
     /// # Errors
-    /// [`KafkaProblem::Unreachable`], [`KafkaProblem::Login`], [`KafkaProblem::Tls`].
-    pub fn id(&self) -> Result<Option<String>, KafkaProblem> {
+    /// [`KafkaClientError::Unreachable`], [`KafkaClientError::Login`], [`KafkaClientError::Tls`].
+    pub fn id(&self) -> Result<Option<String>, KafkaClientError> {
         // Metadata first, since a request for the id alone does not tell why it fails.
         self.ask("asking for the brokers", |step| {
             self.client.fetch_metadata(Some(""), step).or_else(|error| {
@@ -167,12 +167,12 @@ impl Cluster {
     /// Returns the topic's partitions.
     ///
     /// # Errors
-    /// [`KafkaProblem::TopicMissing`], [`KafkaProblem::TopicDenied`], or why no broker responded.
-    pub fn topic(&self, name: &str) -> Result<TopicInfo, KafkaProblem> {
+    /// [`KafkaClientError::TopicMissing`], [`KafkaClientError::TopicDenied`], or why no broker responded.
+    pub fn topic(&self, name: &str) -> Result<TopicInfo, KafkaClientError> {
         let metadata: Metadata = self.ask("asking for the topic", |step| {
             self.client.fetch_metadata(Some(name), step)
         })?;
-        let missing = || KafkaProblem::TopicMissing {
+        let missing = || KafkaClientError::TopicMissing {
             topic: name.to_owned(),
         };
         let topic = metadata
@@ -183,10 +183,10 @@ impl Cluster {
         if let Some(error) = topic.error() {
             return Err(match Code::from(error) {
                 Code::UnknownTopicOrPartition | Code::UnknownTopic => missing(),
-                Code::TopicAuthorizationFailed => KafkaProblem::TopicDenied {
+                Code::TopicAuthorizationFailed => KafkaClientError::TopicDenied {
                     topic: name.to_owned(),
                 },
-                code => KafkaProblem::Broker {
+                code => KafkaClientError::Broker {
                     what: "asking for the topic",
                     code,
                 },
@@ -207,7 +207,7 @@ impl Cluster {
     ///
     /// # Errors
     /// Why no broker responded.
-    pub fn topic_ids(&self, names: &[&str]) -> Result<TopicIds, KafkaProblem> {
+    pub fn topic_ids(&self, names: &[&str]) -> Result<TopicIds, KafkaClientError> {
         self.ask("asking for topic ids", |step| {
             topic_ids(self.client.client(), names, step)
         })
@@ -216,8 +216,8 @@ impl Cluster {
     /// Returns the first offset in the partition's log, and the offset after the last.
     ///
     /// # Errors
-    /// [`KafkaProblem::TopicDenied`], or why no broker responded.
-    pub fn watermarks(&self, topic: &str, partition: i32) -> Result<(i64, i64), KafkaProblem> {
+    /// [`KafkaClientError::TopicDenied`], or why no broker responded.
+    pub fn watermarks(&self, topic: &str, partition: i32) -> Result<(i64, i64), KafkaClientError> {
         self.ask("asking for watermarks", |step| {
             self.client.fetch_watermarks(topic, partition, step)
         })
@@ -228,8 +228,8 @@ impl Cluster {
     /// used.
     ///
     /// # Errors
-    /// [`KafkaProblem::GroupDenied`], [`KafkaProblem::TopicDenied`], or why no broker responded.
-    pub fn committed(&self, topic: &str, partition: i32) -> Result<Option<i64>, KafkaProblem> {
+    /// [`KafkaClientError::GroupDenied`], [`KafkaClientError::TopicDenied`], or why no broker responded.
+    pub fn committed(&self, topic: &str, partition: i32) -> Result<Option<i64>, KafkaClientError> {
         let offsets = self
             .ask("asking for committed offsets", |step| {
                 let mut list = TopicPartitionList::new();
@@ -239,7 +239,7 @@ impl Cluster {
             .map_err(|problem| denied(problem, topic, &self.group))?;
         let elements = offsets.elements();
         if let Some(Err(error)) = elements.first().map(|element| element.error()) {
-            let problem = KafkaProblem::Broker {
+            let problem = KafkaClientError::Broker {
                 what: "asking for committed offsets",
                 code: code(&error),
             };
@@ -251,13 +251,13 @@ impl Cluster {
         }))
     }
 
-    fn refused(&self, reason: String) -> KafkaProblem {
+    fn refused(&self, reason: String) -> KafkaClientError {
         let check = if self.client.context().login.has_tokens() {
             "the token that the brokers require: issuer, audience, scope, key, and the clocks"
         } else {
             "`user`, `password` and `mechanism` in the `security` table"
         };
-        KafkaProblem::Login { reason, check }
+        KafkaClientError::Login { reason, check }
     }
 
     /// Processes pending reports. Nothing is subscribed, so there are no records.
@@ -279,7 +279,7 @@ impl Cluster {
         &self,
         what: &'static str,
         mut question: impl FnMut(Duration) -> Result<T, KafkaError>,
-    ) -> Result<T, KafkaProblem> {
+    ) -> Result<T, KafkaClientError> {
         let started = Instant::now();
         self.client.context().forget();
         loop {
@@ -289,19 +289,19 @@ impl Cluster {
                 Err(error) => code(&error),
             };
             self.serve();
-            let heard = self.client.context().last();
+            let last_event = self.client.context().last();
             let no_token = self.client.context().login.trouble().map(|(_, error)| error);
             if let Some(error) = no_token.as_ref().filter(|error| !error.is_temporary()) {
-                return Err(KafkaProblem::NoToken(error.clone()));
+                return Err(KafkaClientError::NoToken(error.clone()));
             }
-            if let Some((code, reason)) = heard.clone() {
+            if let Some((code, reason)) = last_event.clone() {
                 match code {
                     // A missing token has the same code, and may resolve.
                     Code::Authentication if no_token.is_some() => {}
                     Code::Authentication => return Err(self.refused(reason)),
-                    Code::SSL => return Err(KafkaProblem::Tls { reason }),
+                    Code::SSL => return Err(KafkaClientError::Tls { reason }),
                     // Otherwise only the missing coordinator would show it.
-                    Code::GroupAuthorizationFailed => return Err(KafkaProblem::Broker { what, code }),
+                    Code::GroupAuthorizationFailed => return Err(KafkaClientError::Broker { what, code }),
                     _ => {}
                 }
             }
@@ -320,16 +320,16 @@ impl Cluster {
                     | Code::NotLeaderForPartition
             );
             if !waiting {
-                return Err(KafkaProblem::Broker { what, code: error });
+                return Err(KafkaClientError::Broker { what, code: error });
             }
             if started.elapsed() >= self.timeout || self.is_stopped() {
                 if let Some(error) = no_token {
-                    return Err(KafkaProblem::NoToken(error));
+                    return Err(KafkaClientError::NoToken(error));
                 }
-                return Err(KafkaProblem::Unreachable {
+                return Err(KafkaClientError::Unreachable {
                     brokers: self.brokers.clone(),
                     seconds: self.timeout.as_secs(),
-                    reason: heard.map_or_else(|| error.to_string(), |(_, reason)| reason),
+                    reason: last_event.map_or_else(|| error.to_string(), |(_, reason)| reason),
                 });
             }
             // A refused connection fails at once: leave librdkafka time to retry.
@@ -343,24 +343,24 @@ fn code(error: &KafkaError) -> Code {
 }
 
 /// Converts a refusal into its specific error.
-fn denied(problem: KafkaProblem, topic: &str, group: &str) -> KafkaProblem {
+fn denied(problem: KafkaClientError, topic: &str, group: &str) -> KafkaClientError {
     match problem {
-        KafkaProblem::Broker {
+        KafkaClientError::Broker {
             code: Code::TopicAuthorizationFailed,
             ..
-        } => KafkaProblem::TopicDenied {
+        } => KafkaClientError::TopicDenied {
             topic: topic.to_owned(),
         },
-        KafkaProblem::Broker {
+        KafkaClientError::Broker {
             code: Code::GroupAuthorizationFailed,
             ..
-        } => KafkaProblem::GroupDenied {
+        } => KafkaClientError::GroupDenied {
             group: group.to_owned(),
         },
-        KafkaProblem::Broker {
+        KafkaClientError::Broker {
             code: Code::UnknownTopicOrPartition | Code::UnknownPartition,
             ..
-        } => KafkaProblem::TopicMissing {
+        } => KafkaClientError::TopicMissing {
             topic: topic.to_owned(),
         },
         other => other,

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_of_more_than_a_number_holds_do_not_begin_anew() {
+    fn sums_saturate() {
         let most = Totals {
             rows_out: u64::MAX,
             ..Totals::default()

@@ -111,7 +111,7 @@ impl SealedFile {
                 // The name is unique, so an existing file is ours.
                 Err(StoreError::Exists(at)) => match store.read_tail(name, 1).await {
                     Ok(_) => {}
-                    Err(StoreError::NotFound(_)) => return Err(said_taken(StoreError::Exists(at))),
+                    Err(StoreError::NotFound(_)) => return Err(reported_taken(StoreError::Exists(at))),
                     Err(error) => return Err(error.into()),
                 },
                 Err(error) => return Err(error.into()),
@@ -139,7 +139,7 @@ impl SealedFile {
         match read_footer_at(store, &self.name).await {
             Ok(footer) if footer.commit == self.footer.commit => return Ok(()),
             Ok(_) => {}
-            Err(ChainError::Store(StoreError::NotFound(_))) => return Err(said_taken(taken)),
+            Err(ChainError::Store(StoreError::NotFound(_))) => return Err(reported_taken(taken)),
             Err(error) => return Err(error.into()),
         }
         match read_tail(store, &self.footer.chain).await? {
@@ -151,7 +151,7 @@ impl SealedFile {
 
 /// S3 responds 409 while another PUT of the name is in progress, which may still fail. Then the name is
 /// reported as taken although there is no object.
-fn said_taken(error: StoreError) -> CommitError {
+fn reported_taken(error: StoreError) -> CommitError {
     CommitError::Transient(StoreError::Transient {
         at: error.at().clone(),
         detail: "the name was reported as taken, but there is no object".into(),

@@ -13,7 +13,7 @@ use super::{At, End, Object, Op, Store, StoreConfig, StoreError, is_probe};
 
 /// A fault of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Fault {
+pub enum InjectedFault {
     /// Refused temporarily, without effect.
     FailBefore,
     /// Carried out, but the response is lost.
@@ -29,7 +29,7 @@ pub enum Fault {
     Conflict,
 }
 
-impl Fault {
+impl InjectedFault {
     /// All faults.
     pub const ALL: [Self; 6] = [
         Self::FailBefore,
@@ -57,7 +57,7 @@ impl Fault {
 #[derive(Clone, Debug)]
 pub enum Plan {
     /// Faults of given requests, counted from 1 for each operation separately.
-    Script(Vec<(Op, u64, Fault)>),
+    Script(Vec<(Op, u64, InjectedFault)>),
     /// Each request fails with probability `rate`, with one of `faults`, as determined by the seed.
     Dice {
         /// The seed.
@@ -65,7 +65,7 @@ pub enum Plan {
         /// Probability of a fault, 0 to 1.
         rate: f64,
         /// The faults to choose from.
-        faults: Vec<Fault>,
+        faults: Vec<InjectedFault>,
     },
 }
 
@@ -89,12 +89,17 @@ impl Plan {
                     _ => return Err(key.to_owned()),
                 }
             }
-            let faults = vec![Fault::FailBefore, Fault::FailAfter, Fault::Slow, Fault::Conflict];
+            let faults = vec![
+                InjectedFault::FailBefore,
+                InjectedFault::FailAfter,
+                InjectedFault::Slow,
+                InjectedFault::Conflict,
+            ];
             return Ok(Self::Dice { seed, rate, faults });
         }
         let entry = |(key, value): (&str, &str)| {
             let (op, nth) = key.split_once(':').unwrap_or((key, "1"));
-            let fault = Fault::ALL.into_iter().find(|fault| fault.name() == value);
+            let fault = InjectedFault::ALL.into_iter().find(|fault| fault.name() == value);
             match (Op::from_name(op), nth.parse(), fault) {
                 (Some(op), Ok(nth), Some(fault)) => Ok((op, nth, fault)),
                 _ => Err(format!("{key}={value}")),
@@ -137,7 +142,7 @@ impl Faulty {
         }
     }
 
-    /// Sets the delay of [`Fault::Slow`].
+    /// Sets the delay of [`InjectedFault::Slow`].
     #[must_use]
     pub const fn with_delay(mut self, delay: Duration) -> Self {
         self.delay = delay;
@@ -177,7 +182,7 @@ impl Faulty {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn throw(&self, op: Op) -> Option<Fault> {
+    fn throw(&self, op: Op) -> Option<InjectedFault> {
         let mut state = self.state();
         let request = state.requests.entry(op).or_default();
         *request += 1;
@@ -195,7 +200,7 @@ impl Faulty {
                 faults.get(index).copied().filter(|_| hit)
             }
         };
-        let fault = fault.filter(|fault| op == Op::Create || *fault != Fault::Conflict);
+        let fault = fault.filter(|fault| op == Op::Create || *fault != InjectedFault::Conflict);
         state.given += u64::from(fault.is_some());
         fault
     }
@@ -217,31 +222,31 @@ impl Faulty {
         let fault = if is_probe(name) { None } else { self.throw(op) };
         match fault {
             None => request.await,
-            Some(Fault::FailBefore) => Err(StoreError::Transient {
+            Some(InjectedFault::FailBefore) => Err(StoreError::Transient {
                 at: at(),
                 detail: detail(),
             }),
-            Some(Fault::FailAfter) => {
+            Some(InjectedFault::FailAfter) => {
                 request.await?;
                 Err(StoreError::Transient {
                     at: at(),
                     detail: detail(),
                 })
             }
-            Some(Fault::Slow) => {
+            Some(InjectedFault::Slow) => {
                 tokio::time::sleep(self.delay).await;
                 request.await
             }
-            Some(Fault::Full) => Err(StoreError::Full {
+            Some(InjectedFault::Full) => Err(StoreError::Full {
                 at: at(),
                 detail: detail(),
             }),
-            Some(Fault::Denied) => Err(StoreError::Denied {
+            Some(InjectedFault::Denied) => Err(StoreError::Denied {
                 at: at(),
                 detail: detail(),
                 hint: String::new(),
             }),
-            Some(Fault::Conflict) => Err(StoreError::Exists(at())),
+            Some(InjectedFault::Conflict) => Err(StoreError::Exists(at())),
         }
     }
 }
@@ -288,8 +293,8 @@ impl Store for Faulty {
         self.try_with(Op::Delete, name, self.inner.delete(name)).await
     }
 
-    async fn renew(&self, config: &StoreConfig) -> Result<(), StoreError> {
-        self.inner.renew(config).await
+    async fn reload_credentials(&self, config: &StoreConfig) -> Result<(), StoreError> {
+        self.inner.reload_credentials(config).await
     }
 
     fn describe(&self) -> String {

@@ -109,7 +109,7 @@ pub trait Store: Send + Sync + Debug {
     ///
     /// # Errors
     /// Why the new ones are refused.
-    async fn renew(&self, _config: &StoreConfig) -> Result<(), StoreError> {
+    async fn reload_credentials(&self, _config: &StoreConfig) -> Result<(), StoreError> {
         Ok(())
     }
 

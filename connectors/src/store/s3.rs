@@ -270,7 +270,7 @@ impl Store for S3 {
         Ok(object(name, &meta))
     }
 
-    async fn renew(&self, config: &StoreConfig) -> Result<(), StoreError> {
+    async fn reload_credentials(&self, config: &StoreConfig) -> Result<(), StoreError> {
         let StoreConfig::S3(config) = config else {
             return Ok(());
         };

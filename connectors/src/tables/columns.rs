@@ -144,7 +144,7 @@ impl TableColumns {
     }
 
     /// Returns the columns that are only read, by key.
-    pub fn beside(&self) -> Vec<Wanted> {
+    pub fn metadata(&self) -> Vec<Wanted> {
         let singles = [
             ("patient_id", &self.patient_id),
             ("note_id", &self.note_id),
@@ -172,7 +172,7 @@ impl TableColumns {
     /// Returns every column that is read, each once.
     pub(super) fn all(&self) -> Vec<Wanted> {
         let mut all = self.leaving();
-        for one in self.beside() {
+        for one in self.metadata() {
             if !all.iter().any(|other| other.path == one.path) {
                 all.push(one);
             }

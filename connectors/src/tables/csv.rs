@@ -16,7 +16,7 @@ use super::jsonl::schema_of;
 use super::{Compression, Constant, SLAB_BYTES, SLAB_ROWS, Shape, Slab, Slabs, TableError, TablesConfig};
 
 /// Room for a row's other values next to a note of maximum size, of which each byte may be a doubled quote.
-const BESIDE: usize = 1 << 20;
+const OTHER_COLUMNS: usize = 1 << 20;
 
 /// Maximum number of values in a header. Each takes some dozen bytes of memory, and a line can consist of
 /// delimiters only.
@@ -50,7 +50,10 @@ pub(super) fn read(
         None => b',',
     };
     let since = Arc::new(AtomicU64::new(0));
-    let limit = config.max_note_bytes.saturating_mul(2).saturating_add(BESIDE) as u64;
+    let limit = config
+        .max_note_bytes
+        .saturating_mul(2)
+        .saturating_add(OTHER_COLUMNS) as u64;
     let bounded = Bounded {
         inner: open(remote, compression)?,
         since: Arc::clone(&since),

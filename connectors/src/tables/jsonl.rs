@@ -17,7 +17,7 @@ use super::{Compression, Constant, SLAB_BYTES, SLAB_ROWS, Shape, Slab, Slabs, Ta
 use crate::files::lines::Lines;
 
 /// Room for a line's other values next to a note of maximum size, of which JSON may encode each byte as six.
-const BESIDE: usize = 1 << 20;
+const OTHER_COLUMNS: usize = 1 << 20;
 
 pub(super) fn read(
     remote: &Remote,
@@ -42,7 +42,10 @@ pub(super) fn read(
         .collect();
     let schema = schema_of(columns.iter().map(|column| column.path.as_str()));
     let shape = Shape::new(remote.label(), &schema, &config.columns)?;
-    let limit = config.max_note_bytes.saturating_mul(6).saturating_add(BESIDE);
+    let limit = config
+        .max_note_bytes
+        .saturating_mul(6)
+        .saturating_add(OTHER_COLUMNS);
     let mut rows = Rows {
         lines: Lines::new(open(remote, compression)?, limit),
         pick: Pick::of(columns.iter().map(|column| column.path.as_str())),

@@ -11,7 +11,7 @@ use lethe_core::{Known, KnownKind, NoteEvent, QuarantineCode};
 use super::strings::{has_text, instant, text};
 use super::tree::{Node, Values, gather, grow, merge, missing, rebuild};
 use super::{TableColumns, TableError};
-use crate::format::{Problem, kind_named};
+use crate::format::{PayloadError, kind_named};
 
 /// The treatment of a value that is not kept unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub struct Shape {
     schema: Schema,
     columns: Vec<(usize, Node)>,
     leaves: Vec<Leaves>,
-    beside: Vec<(Role, Vec<usize>)>,
+    metadata: Vec<(Role, Vec<usize>)>,
     /// The assigner of the patient's id: the column that holds it.
     patient_column: Option<Arc<str>>,
 }
@@ -67,7 +67,7 @@ impl Shape {
             schema: schema.clone(),
             columns: Vec::new(),
             leaves: Vec::new(),
-            beside: Vec::new(),
+            metadata: Vec::new(),
             patient_column: columns
                 .patient_id
                 .as_ref()
@@ -104,7 +104,7 @@ impl Shape {
                 None => shape.columns.push((top, grown)),
             }
         }
-        for wanted in columns.beside() {
+        for wanted in columns.metadata() {
             let error = |problem: String| TableError::Column {
                 object: object.to_owned(),
                 key: wanted.key.clone(),
@@ -126,7 +126,7 @@ impl Shape {
                 },
             };
             shape
-                .beside
+                .metadata
                 .push((role, std::iter::once(top).chain(path).collect()));
         }
         Ok(shape)
@@ -190,15 +190,15 @@ impl Shape {
     /// Why they cannot be read.
     pub fn event(&self, record: &RecordBatch, row: usize) -> Result<NoteEvent, QuarantineCode> {
         let mut event = NoteEvent::default();
-        for (role, path) in &self.beside {
+        for (role, path) in &self.metadata {
             let Some(column) = follow(record, path, row) else {
                 continue;
             };
             if *role == Role::AuthoredAt {
-                event.authored_at = instant(&column, row).map_err(Problem::code)?;
+                event.authored_at = instant(&column, row).map_err(PayloadError::code)?;
                 continue;
             }
-            let Some(value) = text(&column, row).map_err(Problem::code)? else {
+            let Some(value) = text(&column, row).map_err(PayloadError::code)? else {
                 continue;
             };
             match role {

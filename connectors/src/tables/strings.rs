@@ -9,7 +9,7 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 
 use crate::files::cells::{Cells, milliseconds, string};
-use crate::format::Problem;
+use crate::format::PayloadError;
 
 /// Returns whether cells of this type can be read as text.
 pub(super) fn has_text(kind: &DataType) -> bool {
@@ -25,7 +25,7 @@ pub(super) fn has_text(kind: &DataType) -> bool {
 }
 
 /// Returns a cell as text; `None` if it is null. Dates and times use ISO 8601, and a midnight only its date.
-pub(super) fn text(column: &ArrayRef, row: usize) -> Result<Option<String>, Problem> {
+pub(super) fn text(column: &ArrayRef, row: usize) -> Result<Option<String>, PayloadError> {
     let cells = Cells { column, row };
     if column.is_null(row) {
         return Ok(None);
@@ -35,7 +35,7 @@ pub(super) fn text(column: &ArrayRef, row: usize) -> Result<Option<String>, Prob
             let Some(at) = instant(column, row)? else {
                 return Ok(None);
             };
-            let at = Timestamp::from_millisecond(at).map_err(|_| Problem::NotADate)?;
+            let at = Timestamp::from_millisecond(at).map_err(|_| PayloadError::NotADate)?;
             let at = at.to_zoned(TimeZone::UTC).datetime();
             Ok(Some(
                 if at == at.date().to_datetime(jiff::civil::Time::midnight()) {
@@ -50,7 +50,7 @@ pub(super) fn text(column: &ArrayRef, row: usize) -> Result<Option<String>, Prob
 }
 
 /// Returns a cell as a time in ms since 1970; a time without a zone counts as UTC.
-pub(super) fn instant(column: &ArrayRef, row: usize) -> Result<Option<i64>, Problem> {
+pub(super) fn instant(column: &ArrayRef, row: usize) -> Result<Option<i64>, PayloadError> {
     let cells = Cells { column, row };
     if column.is_null(row) {
         return Ok(None);
@@ -65,7 +65,7 @@ pub(super) fn instant(column: &ArrayRef, row: usize) -> Result<Option<i64>, Prob
             let Some(text) = cells.large_text()? else {
                 return Ok(None);
             };
-            parsed(text.trim()).map(Some).ok_or(Problem::NotADate)
+            parsed(text.trim()).map(Some).ok_or(PayloadError::NotADate)
         }
         _ => milliseconds(cells),
     }

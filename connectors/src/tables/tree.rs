@@ -8,7 +8,7 @@ use arrow_schema::{ArrowError, DataType, Field, Fields};
 use lethe_core::QuarantineCode;
 
 use super::strings::{has_text, text};
-use crate::format::Problem;
+use crate::format::PayloadError;
 
 /// The treatment of a column or a part of one.
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ impl Values {
         if self.row(at).is_none() {
             return Ok(None);
         }
-        text(&self.column, at).map_err(Problem::code)
+        text(&self.column, at).map_err(PayloadError::code)
     }
 }
 

@@ -12,7 +12,7 @@ use lethe_connectors::store::Memory;
 use lethe_core::{Reason, Review};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 
-use chain_common::voted::{Said, store, voted};
+use chain_common::voted::{NotePredictions, store, voted};
 use chain_common::{chain, fields, files, fingerprints, open, rewritten, rows, store_of, write};
 
 fn place(at: &str) -> Place {
@@ -20,7 +20,7 @@ fn place(at: &str) -> Place {
 }
 
 #[tokio::test]
-async fn a_span_tells_who_voted_how_sure_what_was_needed_and_what_it_beat() {
+async fn a_span_reports_votes_scores_votes_needed_and_overruled_spans() {
     let store = store().await;
     let told = why(&store, &place("notes-in/3@0")).await.unwrap().unwrap();
     let voter = |member: &str, score| Voter {
@@ -58,7 +58,7 @@ async fn a_span_tells_who_voted_how_sure_what_was_needed_and_what_it_beat() {
     assert_eq!(told.audit_intact, Some(true));
     assert_eq!(told.fingerprints["policy"], "tag");
     assert_eq!(told.fingerprints["config"], "c0ffee");
-    let said = told.to_string();
+    let message = told.to_string();
     for part in [
         "notes-in/3@0: note, 2 spans redacted",
         "bytes 6..14 of the original, 6..15 of the redacted text: PATIENT (NAME; 45 CFR 164.514(b)(2)(i)(A))",
@@ -67,7 +67,7 @@ async fn a_span_tells_who_voted_how_sure_what_was_needed_and_what_it_beat() {
         "overruled CITY at 6..9, predicted by gazetteer (0.500)",
         "policy tag",
     ] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(message.contains(part), "{part}: {message}");
     }
 }
 
@@ -204,13 +204,13 @@ async fn a_member_alone_caught_what_no_other_voted_for_or_lost_to() {
         caught,
         [of(0, 18, "CITY", "gazetteer"), of(2, 5, "PHONE", "pattern")]
     );
-    let said = report.to_string();
-    assert!(said.contains("PATIENT 1 (0), PHONE 1 (1)"), "{said}");
+    let message = report.to_string();
+    assert!(message.contains("PATIENT 1 (0), PHONE 1 (1)"), "{message}");
 }
 
 #[tokio::test]
 async fn a_span_that_beat_anothers_is_nobodys_alone() {
-    let notes: Vec<Said> = vec![(
+    let notes: Vec<NotePredictions> = vec![(
         "Seen: Ana Ruiz.",
         [vec![(6, 14, "PATIENT", 1.0)], vec![], vec![(6, 9, "CITY", 0.5)]],
     )];

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use lethe_connectors::erase::{
     EraseError, Erasures, Found, Match, Plan, Record, complete, find, locate, plan, replace, write,
 };
-use lethe_connectors::inspect::{Fault, Place, Report, Scope, inspect_within, why};
+use lethe_connectors::inspect::{DatasetError, Place, Report, Scope, inspect_within, why};
 use lethe_connectors::sink::read_footer;
 use lethe_connectors::store::faulty::{Faulty, Plan as Faults};
 use lethe_connectors::store::{Memory, Store, StoreError};
@@ -165,6 +165,6 @@ async fn a_file_that_was_changed_since_the_record_is_not_replaced() {
     assert!(
         faults
             .iter()
-            .any(|fault| matches!(fault, Fault::Unfinished { .. }))
+            .any(|fault| matches!(fault, DatasetError::Unfinished { .. }))
     );
 }

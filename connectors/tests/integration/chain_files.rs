@@ -202,14 +202,14 @@ async fn an_operators_gap_fits_the_chain_or_is_refused() {
 }
 
 #[tokio::test]
-async fn a_topic_that_was_made_anew_is_refused() {
+async fn a_recreated_topic_is_refused() {
     let store = Memory::default();
     write(&store, 0..4).await;
-    let anew = Fingerprints {
+    let replaced = Fingerprints {
         topic_id: Some("topic-2".into()),
         ..fingerprints()
     };
-    let error = LaneWriter::open(&store, chain(), 0, anew, Encoding::default())
+    let error = LaneWriter::open(&store, chain(), 0, replaced, Encoding::default())
         .await
         .unwrap_err();
     assert!(

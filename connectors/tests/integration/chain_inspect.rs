@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use lethe_connectors::inspect::{Fault, inspect, remove_orphans};
+use lethe_connectors::inspect::{DatasetError, inspect, remove_orphans};
 use lethe_connectors::sink::{Encoding, Fingerprints, LaneWriter};
 use lethe_connectors::store::faulty::{Faulty, Plan};
 use lethe_connectors::store::{Memory, Store};
@@ -46,11 +46,11 @@ async fn inspection_names_each_kind_of_fault() {
     assert_eq!(seen, 3);
     assert!(!broken.is_intact());
     let faults = &broken.chains[0].faults;
-    let has = |wanted: fn(&Fault) -> bool| assert!(faults.iter().any(wanted), "{broken}");
-    has(|fault| matches!(fault, Fault::NoAudit { .. }));
-    has(|fault| matches!(fault, Fault::Unreadable { .. }));
-    has(|fault| matches!(fault, Fault::Digest { .. }));
-    has(|fault| matches!(fault, Fault::Missing { from: 5, to: 15, .. }));
+    let has = |wanted: fn(&DatasetError) -> bool| assert!(faults.iter().any(wanted), "{broken}");
+    has(|fault| matches!(fault, DatasetError::NoAudit { .. }));
+    has(|fault| matches!(fault, DatasetError::Unreadable { .. }));
+    has(|fault| matches!(fault, DatasetError::Digest { .. }));
+    has(|fault| matches!(fault, DatasetError::Missing { from: 5, to: 15, .. }));
     assert_eq!(broken.strays, ["notes/readme.txt"]);
     assert!(broken.to_string().contains("NOT INTACT: 4 faults"), "{broken}");
 }

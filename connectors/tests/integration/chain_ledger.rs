@@ -9,11 +9,11 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::UInt32Type;
 use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt32Array};
-use lethe_connectors::inspect::{Fault, Place, Report, Scope, inspect_within, why};
+use lethe_connectors::inspect::{DatasetError, Place, Report, Scope, inspect_within, why};
 use lethe_connectors::store::{Memory, Store};
 use proptest::prelude::*;
 
-use chain_common::voted::{Said, store, voted};
+use chain_common::voted::{NotePredictions, store, voted};
 use chain_common::{digest, files, open, rewritten, set, store_of};
 
 fn place(at: &str) -> Place {
@@ -105,7 +105,7 @@ async fn audit_rows_that_do_not_fit_their_notes_are_named_by_what_is_wrong() {
         let report = with_audit(&store, edit).await;
         let faults = &report.chains[0].faults;
         let named = faults.iter().any(|fault| {
-            matches!(fault, Fault::Row { file, offset, why }
+            matches!(fault, DatasetError::Row { file, offset, why }
                 if file.starts_with("audit/") && *offset == at && why.contains(wrong))
         });
         assert!(named, "{wrong}: {report}");
@@ -125,7 +125,7 @@ async fn a_redaction_without_its_row_and_a_row_of_no_note_are_named() {
         let faults = report.chains[0].faults.iter();
         faults
             .filter_map(|fault| match fault {
-                Fault::Row { offset, why, .. } if why.contains(wanted) => Some(*offset),
+                DatasetError::Row { offset, why, .. } if why.contains(wanted) => Some(*offset),
                 _ => None,
             })
             .collect()
@@ -157,15 +157,15 @@ proptest! {
     ) {
         const TEXT: &str = "Añá Ruiz, 59, of Reus — 9/9";
         const LABELS: [&str; 3] = ["PATIENT", "CITY", "DATE"];
-        let notes: Vec<Said> = notes.into_iter().map(|spans| {
-            let mut said = [vec![], vec![], vec![]];
-            for (start, length, label, member, sure) in spans {
+        let notes: Vec<NotePredictions> = notes.into_iter().map(|spans| {
+            let mut predictions = [vec![], vec![], vec![]];
+            for (start, length, label, member, confident) in spans {
                 let end = (start + length).min(TEXT.len() as u32);
                 if TEXT.is_char_boundary(start as usize) && TEXT.is_char_boundary(end as usize) {
-                    said[member].push((start, end, LABELS[label], if sure { 1.0 } else { 0.5 }));
+                    predictions[member].push((start, end, LABELS[label], if confident { 1.0 } else { 0.5 }));
                 }
             }
-            (TEXT, said)
+            (TEXT, predictions)
         }).collect();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {

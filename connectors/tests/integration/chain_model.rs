@@ -28,7 +28,7 @@ use lethe_connectors::inspect::{inspect, remove_orphans};
 use lethe_connectors::sink::{
     ChainError, CommitError, Encoding, LaneWriter, Receipt, read_footer, read_tail,
 };
-use lethe_connectors::store::faulty::{Fault, Faulty, Plan};
+use lethe_connectors::store::faulty::{Faulty, InjectedFault, Plan};
 use lethe_connectors::store::{End, Folder, FolderConfig, Memory, Object, Store, StoreError};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -248,11 +248,15 @@ async fn schedule(store: Arc<dyn Store>, seed: u64, totals: &mut Totals) {
         receipts: Mutex::default(),
         lost_races: AtomicI64::new(0),
     });
-    let curable = [Fault::FailBefore, Fault::FailAfter, Fault::Conflict];
+    let curable = [
+        InjectedFault::FailBefore,
+        InjectedFault::FailAfter,
+        InjectedFault::Conflict,
+    ];
     let faults = if dice.below(2) == 0 {
         curable.to_vec()
     } else {
-        [&curable[..], &[Fault::Full, Fault::Denied]].concat()
+        [&curable[..], &[InjectedFault::Full, InjectedFault::Denied]].concat()
     };
     let rate = [0.0, 0.05, 0.2, 0.4][dice.below(4) as usize];
     let stores: Vec<Arc<Faulty>> = (0..2 + dice.below(2))

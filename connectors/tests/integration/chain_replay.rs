@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use lethe_connectors::inspect::{
-    Fault, Maker, Report, Scope, by_member, inspect_within, made_by, remove_orphans,
+    DatasetError, FingerprintFilter, Report, Scope, by_fingerprint, by_member, inspect_within, remove_orphans,
 };
 use lethe_connectors::replay::{
     Candidates, NotesFile, ReplayError, ReplayName, ReplayWriter, SealedReplay, Selection, candidates,
@@ -204,7 +204,7 @@ fn part(number: u32) -> String {
     file.part(number).path()
 }
 
-async fn faults(store: &Memory, wanted: fn(&Fault) -> bool) {
+async fn faults(store: &Memory, wanted: fn(&DatasetError) -> bool) {
     let report = look(store).await;
     let faults: Vec<_> = report.chains.iter().flat_map(|chain| &chain.faults).collect();
     assert!(faults.into_iter().any(wanted), "{report}");
@@ -227,7 +227,7 @@ async fn a_part_that_was_changed_dropped_or_written_twice_is_a_fault() {
     change(&store, &part(0), other).await;
     faults(
         &store,
-        |fault| matches!(fault, Fault::Digest { file, .. } if *file == part(0)),
+        |fault| matches!(fault, DatasetError::Digest { file, .. } if *file == part(0)),
     )
     .await;
 
@@ -235,7 +235,7 @@ async fn a_part_that_was_changed_dropped_or_written_twice_is_a_fault() {
     store.delete(&part(0)).await.unwrap();
     faults(
         &store,
-        |fault| matches!(fault, Fault::Unreadable { file, .. } if *file == part(1)),
+        |fault| matches!(fault, DatasetError::Unreadable { file, .. } if *file == part(1)),
     )
     .await;
 
@@ -252,7 +252,7 @@ async fn a_part_that_was_changed_dropped_or_written_twice_is_a_fault() {
     store.create(&part(2), twice).await.unwrap();
     faults(
         &store,
-        |fault| matches!(fault, Fault::Offset { file, offset: 19 } if *file == part(2)),
+        |fault| matches!(fault, DatasetError::Offset { file, offset: 19 } if *file == part(2)),
     )
     .await;
     store.delete(&part(2)).await.unwrap();
@@ -262,9 +262,9 @@ async fn a_part_that_was_changed_dropped_or_written_twice_is_a_fault() {
     let (audit, _) = read_replay(&store, &part(1)).await.unwrap().audit.unwrap();
     let bytes = store.read(&audit).await.unwrap();
     change(&store, &audit, rewritten(&bytes, |rows| rows, |_| {})).await;
-    faults(&store, |fault| matches!(fault, Fault::Digest { .. })).await;
+    faults(&store, |fault| matches!(fault, DatasetError::Digest { .. })).await;
     store.delete(&audit).await.unwrap();
-    faults(&store, |fault| matches!(fault, Fault::NoAudit { .. })).await;
+    faults(&store, |fault| matches!(fault, DatasetError::NoAudit { .. })).await;
 }
 
 #[tokio::test]
@@ -278,7 +278,7 @@ async fn a_notes_file_that_was_changed_after_its_replay_is_a_fault() {
     change(&store, &name, rewritten(&bytes, |rows| rows, |_| {})).await;
     faults(
         &store,
-        |fault| matches!(fault, Fault::Digest { file, .. } if *file == chain().notes_name(35)),
+        |fault| matches!(fault, DatasetError::Digest { file, .. } if *file == chain().notes_name(35)),
     )
     .await;
 }
@@ -290,8 +290,8 @@ async fn members_and_makers_of_replayed_parts_are_told() {
     let chained = look(&dataset().await).await.chains[0].labels["PATIENT"];
     assert_eq!(members.spans, chained + 3);
     let mut made = Vec::new();
-    let maker: Maker = "program=0.1.0".parse().unwrap();
-    let report = made_by(
+    let maker: FingerprintFilter = "program=0.1.0".parse().unwrap();
+    let report = by_fingerprint(
         &store,
         &maker,
         |file| made.push((file.file.clone(), file.first, file.next)),

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use lethe_connectors::inspect::inspect;
 use lethe_connectors::sink::{ChainError, CommitError, Encoding, LaneWriter};
-use lethe_connectors::store::faulty::{Fault, Faulty, Plan};
+use lethe_connectors::store::faulty::{Faulty, InjectedFault, Plan};
 use lethe_connectors::store::{S3, S3Config, Store};
 
 use chain_common::{chain, fingerprints, rows};
@@ -94,7 +94,12 @@ async fn competing_writers_on_a_real_server_lose_and_double_nothing() {
                 let plan = Plan::Dice {
                     seed: seed * 10 + writer,
                     rate: 0.15,
-                    faults: vec![Fault::FailBefore, Fault::FailAfter, Fault::Slow, Fault::Conflict],
+                    faults: vec![
+                        InjectedFault::FailBefore,
+                        InjectedFault::FailAfter,
+                        InjectedFault::Slow,
+                        InjectedFault::Conflict,
+                    ],
                 };
                 Arc::new(Faulty::new(Arc::clone(&sound), plan).with_delay(Duration::from_millis(30)))
             })

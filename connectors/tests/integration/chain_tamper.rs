@@ -7,7 +7,7 @@ use crate::chain_common;
 use std::sync::LazyLock;
 
 use bytes::Bytes;
-use lethe_connectors::inspect::{Fault, Head, Report, Scope, inspect, inspect_within};
+use lethe_connectors::inspect::{DatasetError, Head, Report, Scope, inspect, inspect_within};
 use lethe_connectors::sink::{Encoding, Fingerprints, LaneWriter, bridge, read_footer};
 use lethe_connectors::store::{Memory, Store};
 use proptest::prelude::*;
@@ -30,11 +30,11 @@ async fn made() -> Vec<(String, Bytes)> {
     bridge(&store, &chain(), 9, 12, "expired", &fingerprints())
         .await
         .unwrap();
-    let edition = Fingerprints {
+    let own_fingerprints = Fingerprints {
         policy: "another".into(),
         ..fingerprints()
     };
-    let mut writer = LaneWriter::open(&store, chain(), 0, edition, Encoding::default())
+    let mut writer = LaneWriter::open(&store, chain(), 0, own_fingerprints, Encoding::default())
         .await
         .unwrap();
     let (notes, audit) = rows(12..15);
@@ -138,25 +138,27 @@ proptest! {
 }
 
 #[tokio::test]
-async fn a_file_written_anew_with_a_sound_footer_of_its_own_is_found() {
+async fn a_rewritten_file_with_a_valid_footer_is_found() {
     let (files, head) = WHOLE.clone();
     for at in 0..files.len() {
         let (name, bytes) = &files[at];
-        let anew = rewritten(bytes, |rows| rows, |_| {});
+        let replaced = rewritten(bytes, |rows| rows, |_| {});
         let mut changed = files.clone();
-        changed[at].1 = anew.clone();
+        changed[at].1 = replaced.clone();
         if is_last(&files, name) {
             let alone = inspect(&store_of(&changed).await, |_| {}).await.unwrap();
             assert!(alone.is_intact(), "nothing in the store answers for it: {alone}");
             let report = held_against(&head, &changed).await;
-            assert!(matches!(&report.faults[..], [Fault::Head { file: Some(file), .. }] if file == name));
+            assert!(
+                matches!(&report.faults[..], [DatasetError::Head { file: Some(file), .. }] if file == name)
+            );
             continue;
         }
         let report = inspect(&store_of(&changed).await, |_| {}).await.unwrap();
-        let found = digest(&anew);
+        let found = digest(&replaced);
         let faults = &report.chains[0].faults;
         assert!(
-            matches!(&faults[..], [Fault::Digest { file, found: other, .. }] if file == name && *other == found),
+            matches!(&faults[..], [DatasetError::Digest { file, found: other, .. }] if file == name && *other == found),
             "{report}"
         );
     }
@@ -273,7 +275,7 @@ async fn files_from_before_chains_had_digests_stand_at_the_beginning_and_are_tol
     );
     let report = inspect(&store_of(&files).await, |_| {}).await.unwrap();
     assert!(
-        matches!(&report.chains[0].faults[..], [Fault::Digest { .. }]),
+        matches!(&report.chains[0].faults[..], [DatasetError::Digest { .. }]),
         "{report}"
     );
 }
@@ -295,7 +297,7 @@ async fn a_file_that_lost_its_digests_after_files_that_have_them_is_named() {
         );
         let report = inspect(&store_of(&files).await, |_| {}).await.unwrap();
         assert!(
-            matches!(&report.chains[0].faults[..], [Fault::Unlinked { file, .. }] if *file == named),
+            matches!(&report.chains[0].faults[..], [DatasetError::Unlinked { file, .. }] if *file == named),
             "{lost}: {report}"
         );
     }

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use lethe_connectors::kafka::{Cluster, KafkaConfig, KafkaProblem, Producer};
+use lethe_connectors::kafka::{Cluster, KafkaClientError, KafkaConfig, Producer};
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use rdkafka::client::DefaultClientContext;
 
@@ -93,7 +93,7 @@ fn a_topic_that_is_missing_is_told_and_not_created() {
     for _ in 0..2 {
         let error = cluster.topic("no-such-topic").unwrap_err();
         assert!(
-            matches!(&error, KafkaProblem::TopicMissing { topic } if topic == "no-such-topic"),
+            matches!(&error, KafkaClientError::TopicMissing { topic } if topic == "no-such-topic"),
             "{error}"
         );
     }
@@ -127,7 +127,7 @@ fn a_login_refused_is_told_at_once_and_without_the_password() {
     );
     let started = Instant::now();
     let error = connect(&config).id().unwrap_err();
-    assert!(matches!(error, KafkaProblem::Login { .. }), "{error}");
+    assert!(matches!(error, KafkaClientError::Login { .. }), "{error}");
     assert!(started.elapsed() < TIMEOUT, "{:?}", started.elapsed());
     assert!(!error.to_string().contains("not-the-password"), "{error}");
 }
@@ -139,7 +139,7 @@ fn a_broker_whose_authority_is_not_trusted_is_told_as_tls() {
     let error = connect(&config(&env("LETHE_TEST_KAFKA_SECURE"), "any", security))
         .id()
         .unwrap_err();
-    assert!(matches!(error, KafkaProblem::Tls { .. }), "{error}");
+    assert!(matches!(error, KafkaClientError::Tls { .. }), "{error}");
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn an_authority_that_is_no_file_is_told_before_anything_is_reached() {
     let error = Cluster::connect(&secure("any", "u", "p", "/no/such/ca.pem"), TIMEOUT)
         .err()
         .unwrap();
-    assert!(matches!(error, KafkaProblem::Client(_)), "{error}");
+    assert!(matches!(error, KafkaClientError::Client(_)), "{error}");
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn rights_that_are_not_there_are_told_apart_from_topics_that_are_not() {
     ));
     cluster.id().unwrap();
     let error = cluster.topic(&topic).unwrap_err();
-    assert!(matches!(error, KafkaProblem::TopicDenied { .. }), "{error}");
+    assert!(matches!(error, KafkaClientError::TopicDenied { .. }), "{error}");
     let error = cluster.committed(&topic, 0).unwrap_err();
-    assert!(matches!(error, KafkaProblem::GroupDenied { .. }), "{error}");
+    assert!(matches!(error, KafkaClientError::GroupDenied { .. }), "{error}");
 }

@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use lethe_connectors::kafka::{
-    Cluster, EmbeddedBroker, FetchBudget, KafkaConfig, KafkaConfigError, KafkaProblem, MOST_EXPANSION,
+    Cluster, EmbeddedBroker, FetchBudget, KafkaClientError, KafkaConfig, KafkaConfigError, MOST_EXPANSION,
     Producer, REFUSED,
 };
 
@@ -59,8 +59,8 @@ fn every_refused_setting_is_refused_with_reason_and_remedy() {
                 instead: rule.instead,
             };
             assert_eq!(error, expected);
-            let said = error.to_string();
-            assert!(said.contains(key) && said.contains(rule.reason) && said.contains(rule.instead));
+            let message = error.to_string();
+            assert!(message.contains(key) && message.contains(rule.reason) && message.contains(rule.instead));
         }
     }
     assert!(keys > 40, "{keys}");
@@ -160,12 +160,12 @@ fn names_that_cannot_be_are_refused() {
             "`group_instance_id`",
         ),
     ] {
-        let said = toml::from_str::<KafkaConfig>(broken)
+        let message = toml::from_str::<KafkaConfig>(broken)
             .unwrap()
             .validate()
             .unwrap_err()
             .to_string();
-        assert!(said.contains(expected), "{said}");
+        assert!(message.contains(expected), "{message}");
     }
     for broken in [
         "start = \"now\"",
@@ -236,10 +236,10 @@ fn a_login_with_tokens_has_a_mechanism_and_no_password() {
             "`security.token`: `url` has no TLS",
         ),
     ] {
-        let said = refused(&format!(
+        let message = refused(&format!(
             "[security]\nprotocol = \"oauthbearer\"\ntoken = {token}"
         ));
-        assert!(said.contains(expected), "{said}");
+        assert!(message.contains(expected), "{message}");
     }
 }
 
@@ -259,8 +259,8 @@ fn security_settings_that_do_not_go_together_are_refused() {
             "no use",
         ),
     ] {
-        let said = refused(&format!("[security]\n{more}"));
-        assert!(said.contains(expected), "{said}");
+        let message = refused(&format!("[security]\n{more}"));
+        assert!(message.contains(expected), "{message}");
     }
     for more in [
         "protocol = \"plaintext\"\nca = \"c\"",
@@ -355,7 +355,7 @@ fn the_embedded_broker_says_when_it_has_dropped_records() {
         .produce("notes", (0..80).map(|_| ("key", Some(&note))))
         .unwrap_err();
     assert!(
-        matches!(&error, KafkaProblem::Trimmed { partition: 0, sent: 80, low, .. } if *low > 0),
+        matches!(&error, KafkaClientError::Trimmed { partition: 0, sent: 80, low, .. } if *low > 0),
         "{error}"
     );
 }
@@ -389,7 +389,7 @@ fn a_broker_that_is_down_is_told_within_the_time_given() {
     .unwrap();
     let error = cluster.id().unwrap_err();
     assert!(
-        matches!(&error, KafkaProblem::Unreachable { reason, .. } if reason.contains("refused")),
+        matches!(&error, KafkaClientError::Unreachable { reason, .. } if reason.contains("refused")),
         "{error}"
     );
     assert!(

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lethe_connectors::format::registry::{Language, RegistryConfig, SchemaError, Schemas as _};
-use lethe_connectors::format::{Format, FormatConfig, FormatError, Problem};
+use lethe_connectors::format::{Format, FormatConfig, FormatError, PayloadError};
 use lethe_connectors::registry::{Registry, build};
 use serde_json::{Value, json};
 
@@ -105,10 +105,16 @@ fn notes_are_read_by_the_schemas_of_a_real_registry() {
         assert_eq!(format.read(&payload).unwrap().text.expose(), TEXT);
         let unknown = framed(&payload, 2_000_000_000);
         format.prepare(&unknown).unwrap();
-        assert_eq!(format.read(&unknown).unwrap_err().problem, Problem::UnknownSchema);
+        assert_eq!(
+            format.read(&unknown).unwrap_err().problem,
+            PayloadError::UnknownSchema
+        );
         // Each schema is in the other's language.
         let other = framed(&payload, if kind == "avro" { protobuf } else { avro });
-        assert_eq!(format.read(&other).unwrap_err().problem, Problem::UnusableSchema);
+        assert_eq!(
+            format.read(&other).unwrap_err().problem,
+            PayloadError::UnusableSchema
+        );
     }
 }
 

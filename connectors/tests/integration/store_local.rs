@@ -164,7 +164,7 @@ fn with_folder(test: &str, mount: &str, instead: &str) {
         (&["unshare", "-rm"], mount),
         (&["env"], instead),
     ];
-    let mut said = String::new();
+    let mut message = String::new();
     for (before, prepare) in attempts {
         let folder = tempfile::tempdir().unwrap();
         let mut command = Command::new(before[0]);
@@ -182,10 +182,10 @@ fn with_folder(test: &str, mount: &str, instead: &str) {
         if out.status.success() && String::from_utf8_lossy(&out.stdout).contains("1 passed") {
             return;
         }
-        said.push_str(&String::from_utf8_lossy(&out.stdout));
-        said.push_str(&String::from_utf8_lossy(&out.stderr));
+        message.push_str(&String::from_utf8_lossy(&out.stdout));
+        message.push_str(&String::from_utf8_lossy(&out.stderr));
     }
-    panic!("{test}:\n{said}");
+    panic!("{test}:\n{message}");
 }
 
 #[tokio::test]
@@ -206,10 +206,10 @@ async fn a_full_disk_is_named_and_nothing_half_written_can_be_seen() {
         .await
         .unwrap_err();
     assert!(matches!(error, StoreError::Full { .. }), "{error}");
-    let said = error.to_string();
+    let message = error.to_string();
     assert!(
-        said.contains(&root.display().to_string()) && said.contains("free some"),
-        "{said}"
+        message.contains(&root.display().to_string()) && message.contains("free some"),
+        "{message}"
     );
     let listed = store.list("").await.unwrap();
     assert_eq!(listed.len(), 1);
@@ -243,10 +243,10 @@ async fn a_read_only_file_system_is_named_and_can_still_be_read() {
     for name in ["notes/2", "audit/1"] {
         let error = store.create(name, Bytes::from_static(b"x")).await.unwrap_err();
         assert!(matches!(error, StoreError::Denied { .. }), "{error}");
-        let said = error.to_string();
+        let message = error.to_string();
         assert!(
-            said.contains(&root.display().to_string()) && said.contains("the right to write"),
-            "{said}"
+            message.contains(&root.display().to_string()) && message.contains("the right to write"),
+            "{message}"
         );
     }
     assert!(verify(&store).await.is_err());

@@ -137,7 +137,7 @@ async fn an_object_is_replaced_only_while_it_is_of_the_version_that_was_read() {
 /// A server that refuses may close the connection before it has read a large object, and then the client sees a broken
 /// connection instead of the refusal.
 #[tokio::test]
-async fn a_taken_name_is_said_to_be_taken_however_large_the_object() {
+async fn a_taken_name_is_reported_as_taken_whatever_the_size_of_the_object() {
     let store = S3::open(&config()).unwrap();
     for size in [1_000, 200_000, 1_000_000, 40_000_000] {
         let name = format!("notes/{size}");
@@ -223,11 +223,11 @@ async fn a_missing_bucket_and_a_refused_key_are_named_and_no_secret_is_shown() {
         store.list("").await.unwrap_err(),
         store.read("a").await.unwrap_err(),
     ] {
-        let said = error.to_string();
-        assert!(!error.is_transient(), "{said}");
+        let message = error.to_string();
+        assert!(!error.is_transient(), "{message}");
         assert!(
-            said.contains("no such bucket") && said.contains("no-such-bucket-here"),
-            "{said}"
+            message.contains("no such bucket") && message.contains("no-such-bucket-here"),
+            "{message}"
         );
     }
 
@@ -237,14 +237,14 @@ async fn a_missing_bucket_and_a_refused_key_are_named_and_no_secret_is_shown() {
     let store = S3::open(&refused).unwrap();
     let error = store.create("a", Bytes::new()).await.unwrap_err();
     assert!(matches!(error, StoreError::Denied { .. }), "{error:?}");
-    let said = format!("{error} {error:?} {store:?} {refused:?}");
+    let message = format!("{error} {error:?} {store:?} {refused:?}");
     assert!(
-        said.contains("SignatureDoesNotMatch") && said.contains("check the access key"),
-        "{said}"
+        message.contains("SignatureDoesNotMatch") && message.contains("check the access key"),
+        "{message}"
     );
     assert!(
-        !said.contains(secret) && !said.contains(&variable("LETHE_TEST_S3_KEY")),
-        "{said}"
+        !message.contains(secret) && !message.contains(&variable("LETHE_TEST_S3_KEY")),
+        "{message}"
     );
 }
 

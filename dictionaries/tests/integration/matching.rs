@@ -284,9 +284,9 @@ proptest! {
         let parts = |m: Match<'_>| (m.first, m.last, m.span, m.entry.lists(), m.distance);
         let (mut one, mut two) = (dictionary.matcher(), dictionary.matcher());
         // All sought first: what one leads to may take another's place.
-        let seats: Vec<_> = (0..note.tokens.len()).map(|i| one.seek(&note, i)).collect();
-        for (i, seat) in seats.into_iter().enumerate() {
-            let (entry, longest) = one.word_and_longest_at(&note, i, seat, ListSet::ALL);
+        let slot_keys: Vec<_> = (0..note.tokens.len()).map(|i| one.seek(&note, i)).collect();
+        for (i, slot_key) in slot_keys.into_iter().enumerate() {
+            let (entry, longest) = one.word_and_longest_at(&note, i, slot_key, ListSet::ALL);
             prop_assert_eq!(entry.id(), two.word(&note, i).id());
             prop_assert_eq!(longest.map(parts), two.longest_at(&note, i, ListSet::ALL).map(parts));
             let alone = dictionary.word(note.word(i));

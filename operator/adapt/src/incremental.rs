@@ -12,8 +12,8 @@ use lethe_corpus::{Counts, Document, Mark};
 use lethe_learn::TagSet;
 use lethe_members::{Learned, Weight, Weighted, Widened, together};
 
-use crate::common::Told;
-use crate::learner::{AdaptError, First, Ground, Said, Soft, marks};
+use crate::common::CachedMarginals;
+use crate::learner::{AdaptError, First, Ground, MemberPredictions, Soft, marks};
 use crate::weight::{Weigher, Weighing};
 
 /// The names of the two in a mixture.
@@ -55,12 +55,12 @@ pub struct Incremental {
 /// The predictions of both for a batch, under the tags of both; `None` for a learner without data.
 pub(crate) struct Pair {
     tags: TagSet,
-    first: Option<Arc<Said>>,
-    second: Option<Arc<Said>>,
+    first: Option<Arc<MemberPredictions>>,
+    second: Option<Arc<MemberPredictions>>,
 }
 
 /// A learner's last predictions for a batch.
-pub(crate) type Memory = Option<(Arc<dyn Learned>, TagSet, Arc<Said>)>;
+pub(crate) type Memory = Option<(Arc<dyn Learned>, TagSet, Arc<MemberPredictions>)>;
 
 impl Incremental {
     /// Creates a pair; without `first`, naive Bayes runs alone.
@@ -185,16 +185,17 @@ impl Incremental {
             [Some(one), None] | [None, Some(one)] => one.tags().clone(),
             [None, None] => TagSet::new(lethe_learn::Scheme::Bio, Vec::new()),
         };
-        let ask =
-            |member: &Arc<dyn Learned>| Said::of(member, batch, &tags, &self.ground.labels).map(Arc::new);
+        let ask = |member: &Arc<dyn Learned>| {
+            MemberPredictions::of(member, batch, &tags, &self.ground.labels).map(Arc::new)
+        };
         let first = match (members[0], &*memory) {
-            (Some(member), Some((old, under, said))) if Arc::ptr_eq(member, old) && *under == tags => {
-                Some(Arc::clone(said))
+            (Some(member), Some((old, under, predictions))) if Arc::ptr_eq(member, old) && *under == tags => {
+                Some(Arc::clone(predictions))
             }
             (Some(member), _) => {
-                let said = ask(member)?;
-                *memory = Some((Arc::clone(member), tags.clone(), Arc::clone(&said)));
-                Some(said)
+                let predictions = ask(member)?;
+                *memory = Some((Arc::clone(member), tags.clone(), Arc::clone(&predictions)));
+                Some(predictions)
             }
             (None, _) => None,
         };
@@ -231,12 +232,12 @@ impl Pair {
 
     /// Returns the model's predictions by row; empty for a model without data.
     pub(crate) fn first_marks(&self) -> &[Vec<Mark>] {
-        self.first.as_ref().map_or(&[], |said| &said.marks)
+        self.first.as_ref().map_or(&[], |predictions| &predictions.marks)
     }
 
     /// Returns naive Bayes' predictions by row.
     pub(crate) fn second_marks(&self) -> &[Vec<Mark>] {
-        self.second.as_ref().map_or(&[], |said| &said.marks)
+        self.second.as_ref().map_or(&[], |predictions| &predictions.marks)
     }
 
     /// Returns whether neither has any data.
@@ -256,10 +257,10 @@ impl Pair {
             (Some(one), None) | (None, Some(one)) => return Ok(one.marks.clone()),
             (None, None) => return Ok(vec![Vec::new(); batch.len()]),
         };
-        let told = |said: &Said| {
-            Arc::new(Told {
+        let told = |predictions: &MemberPredictions| {
+            Arc::new(CachedMarginals {
                 tags: self.tags.clone(),
-                rows: said.rows.clone(),
+                rows: predictions.rows.clone(),
             })
         };
         let mixture = Weighted::new("mixture", told(first), told(second), &mixed_by(weight), labels)?;
@@ -285,8 +286,8 @@ pub(crate) fn batch(documents: &[Document]) -> Result<NoteBatch, AdaptError> {
 pub(crate) fn strict(documents: &[Document], marks: &[Vec<Mark>]) -> Counts {
     let mut counts = Counts::default();
     for (i, document) in documents.iter().enumerate() {
-        let said = marks.get(i).map_or(&[][..], Vec::as_slice);
-        counts += Counts::strict(&document.marks, said);
+        let predictions = marks.get(i).map_or(&[][..], Vec::as_slice);
+        counts += Counts::strict(&document.marks, predictions);
     }
     counts
 }
@@ -390,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_of_a_batch_is_remembered_as_long_as_the_model_is_the_same() {
+    fn predictions_for_a_batch_are_cached_while_the_model_is_the_same() {
         let crf = Learner::of_kind("crf").unwrap();
         let mut pair = begun(Some(First::Refitted(Refitted::new(crf))));
         pair.learn(&documents(6, 0)).unwrap();

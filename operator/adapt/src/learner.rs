@@ -7,9 +7,10 @@ use std::sync::Arc;
 use lethe_core::{BatchError, LabelSet, NoteBatch, TagError, Tagger};
 use lethe_corpus::{Document, Mark};
 use lethe_dictionaries::Dictionary;
-use lethe_learn::{Marginals as _, Quiet, TagSet};
+use lethe_learn::{Marginals as _, NoObserver, TagSet};
 use lethe_linear::{
-    Bayes, FeatureConfig, GoOn, GoOnError, Learner, LinearMember, MemberError, Task, TrainError, go_on,
+    Bayes, FeatureConfig, Learner, LinearMember, MemberError, Task, TrainError, WarmStartError,
+    WarmStartTask, warm_start,
 };
 use lethe_members::{Learned, WeightedError, Widened};
 
@@ -24,7 +25,7 @@ pub enum AdaptError {
     Train(#[from] TrainError),
     /// Fine-tuning a model failed.
     #[error(transparent)]
-    GoOn(#[from] GoOnError),
+    WarmStart(#[from] WarmStartError),
     /// A model cannot be opened, or a newly trained one cannot run.
     #[error(transparent)]
     Member(#[from] MemberError),
@@ -79,7 +80,7 @@ pub enum First {
     /// Is trained from the start on all data so far, at every increment.
     Refitted(Refitted),
     /// Is fine-tuned from its original weights on all data so far, at every increment.
-    GoingOn(GoingOn),
+    WarmStart(WarmStart),
 }
 
 impl First {
@@ -88,7 +89,7 @@ impl First {
         match self {
             Self::Still(member) => Some(member),
             Self::Refitted(refitted) => refitted.member.as_ref(),
-            Self::GoingOn(going_on) => Some(&going_on.member),
+            Self::WarmStart(warm_start) => Some(&warm_start.member),
         }
     }
 
@@ -100,7 +101,7 @@ impl First {
         match self {
             Self::Still(_) => Ok(()),
             Self::Refitted(refitted) => refitted.learn(documents, ground),
-            Self::GoingOn(going_on) => going_on.learn(documents, ground),
+            Self::WarmStart(warm_start) => warm_start.learn(documents, ground),
         }
     }
 }
@@ -150,7 +151,7 @@ impl Refitted {
             seed: ground.seed,
             state: None,
         };
-        let trained = lethe_linear::train(&task, &mut Quiet)?;
+        let trained = lethe_linear::train(&task, &mut NoObserver)?;
         let member = LinearMember::new(trained, &ground.labels, &ground.dictionary)?;
         self.member = Some(Arc::new(member));
         Ok(())
@@ -161,13 +162,13 @@ impl Refitted {
 /// weights each time, not from the last result: so each batch counts once, and not again with every later
 /// batch.
 #[derive(Clone)]
-pub struct GoingOn {
+pub struct WarmStart {
     folder: PathBuf,
     seen: Vec<Document>,
     member: Arc<dyn Learned>,
 }
 
-impl GoingOn {
+impl WarmStart {
     /// Opens a model's folder, which must not move.
     ///
     /// # Errors
@@ -186,7 +187,7 @@ impl GoingOn {
         if self.seen.iter().all(|document| document.marks.is_empty()) {
             return Ok(());
         }
-        let task = GoOn {
+        let task = WarmStartTask {
             model: &self.folder,
             settings: &toml::Table::new(),
             documents: &self.seen,
@@ -195,7 +196,7 @@ impl GoingOn {
             seed: ground.seed,
             state: None,
         };
-        let trained = go_on(&task, &mut Quiet)?;
+        let trained = warm_start(&task, &mut NoObserver)?;
         self.member = Arc::new(LinearMember::new(trained, &ground.labels, &ground.dictionary)?);
         Ok(())
     }
@@ -233,7 +234,7 @@ impl Soft {
             confidence: Confidence::default(),
             member: None,
         };
-        soft.renew(ground)?;
+        soft.refit(ground)?;
         Ok(soft)
     }
 
@@ -254,7 +255,7 @@ impl Soft {
     pub fn learn(&mut self, documents: &[Document], ground: &Ground) -> Result<(), AdaptError> {
         if !documents.is_empty() {
             self.bayes.update(documents, &ground.dictionary)?;
-            self.renew(ground)?;
+            self.refit(ground)?;
         }
         Ok(())
     }
@@ -272,12 +273,12 @@ impl Soft {
         let best = self.confidence.best();
         if (best - self.bayes.confidence()).abs() > f32::EPSILON {
             self.bayes.set_confidence(best);
-            self.renew(ground)?;
+            self.refit(ground)?;
         }
         Ok(())
     }
 
-    fn renew(&mut self, ground: &Ground) -> Result<(), AdaptError> {
+    fn refit(&mut self, ground: &Ground) -> Result<(), AdaptError> {
         let trained = self.bayes.trained(None, &ground.dictionary)?;
         let member = LinearMember::new(trained, &ground.labels, &ground.dictionary)?;
         self.member = Some(Arc::new(member));
@@ -287,14 +288,14 @@ impl Soft {
 
 /// A learner's predictions for a batch.
 #[derive(Clone)]
-pub(crate) struct Said {
+pub(crate) struct MemberPredictions {
     /// Probabilities per token under the pair's tags, by row.
     pub(crate) rows: Vec<Vec<f32>>,
     /// Spans by row.
     pub(crate) marks: Vec<Vec<Mark>>,
 }
 
-impl Said {
+impl MemberPredictions {
     /// Runs a learner on a batch.
     pub(crate) fn of(
         member: &Arc<dyn Learned>,

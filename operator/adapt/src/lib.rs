@@ -19,8 +19,8 @@ mod units;
 mod weight;
 
 pub use incremental::{Incremental, Scores, Step};
-pub use learner::{AdaptError, First, GoingOn, Ground, Refitted, Soft};
+pub use learner::{AdaptError, First, Ground, Refitted, Soft, WarmStart};
 pub use lethe_members::{Learned, Widened, together};
-pub use self_training::{Analysis, EnsembleTeacher, EntityBin, Said, TeacherError, WordBin};
+pub use self_training::{Analysis, EnsembleTeacher, EntityBin, ModelPredictions, TeacherError, WordBin};
 pub use units::{Cut, sentences};
 pub use weight::{Evidence, LogLoss, Loss, Over, Weigher, Weighing};

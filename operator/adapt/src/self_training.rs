@@ -5,5 +5,5 @@ mod analysis;
 mod plots;
 mod teacher;
 
-pub use analysis::{Analysis, EntityBin, Said, WordBin};
+pub use analysis::{Analysis, EntityBin, ModelPredictions, WordBin};
 pub use teacher::{EnsembleTeacher, TeacherError};

@@ -19,8 +19,8 @@ use rand::seq::SliceRandom as _;
 use rand_chacha::ChaCha8Rng;
 
 pub use report::{
-    Against, Below, Crossing, Increment, Landscape, LandscapePoint, Report, Setup, Spread, Stationary, Told,
-    Unseen,
+    Against, Below, Crossing, Increment, Landscape, LandscapePoint, Report, Setup, Spread, Stationary,
+    Unseen, WeighingSummary,
 };
 
 use crate::incremental::{Incremental, Memory, batch, strict};

@@ -217,8 +217,8 @@ mod tests {
 
     /// Generates the probabilities of a token's tags, some of them extreme, as learners return them.
     fn token() -> impl Strategy<Value = Vec<f32>> {
-        (proptest::collection::vec(0.0..1.0_f32, TAGS), 0..=TAGS).prop_map(|(mut raw, sure)| {
-            if let Some(value) = raw.get_mut(sure) {
+        (proptest::collection::vec(0.0..1.0_f32, TAGS), 0..=TAGS).prop_map(|(mut raw, certain)| {
+            if let Some(value) = raw.get_mut(certain) {
                 *value += 50.0;
             }
             let sum: f32 = raw.iter().sum();

@@ -1,6 +1,6 @@
 //! Audit records: what was done to which bytes and which fields, and why. Never the words themselves.
 
-mod beaten;
+mod overruled;
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use arrow_array::{Array as _, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use crate::{BatchError, Change, Changed, Decision, Enclosed, LabelSet, MemberSet, NoteBatch, Redacted};
-use beaten::Beat;
+use overruled::OverruledColumn;
 
 /// Audit records as Arrow columns, in the order of notes: one row a redacted span, in the order of spans, then one row for
 /// each field of the note's message that does not come back as it came.
@@ -26,7 +26,7 @@ impl AuditBatch {
     /// redacted text: half-open, counted in [`AuditBatch::SPAN_UNIT`]; `label`, `category`, `hipaa` (letter of 45 CFR 164.514(b)(2)(i)); `action`; `key`, the id of
     /// the key that it depends on, and `scope`, among which notes the same is replaced alike;
     /// `votes`, `members` (names, comma-separated), `rule` and `score`: why; `needed`, the votes that it needed (0 where
-    /// votes are not what counts), and `scores`, the score of each member, in their order; `beat`, what overlapped
+    /// votes are not what counts), and `scores`, the score of each member, in their order; `overruled`, what overlapped
     /// it and lost: `start`, `end`, `label`, `members` and `score` of each; `path`, the field of the message (null for a
     /// span of the narrative). A field's row has no span (0 everywhere), no votes and score 1; `rule` is the rule of the
     /// format's table that decided. `label`, `category` and `hipaa` are empty if the field was removed without being
@@ -54,7 +54,7 @@ impl AuditBatch {
             Field::new("score", DataType::Float32, false),
             number("needed"),
             Field::new("scores", DataType::List(score()), false),
-            Field::new("beat", DataType::List(Beat::field()), false),
+            Field::new("beat", DataType::List(OverruledColumn::field()), false),
             Field::new("path", DataType::Utf8, true),
         ]))
     }
@@ -123,7 +123,7 @@ pub(crate) struct Trail {
     score: Float32Builder,
     needed: UInt32Builder,
     scores: ListBuilder<Float32Builder>,
-    beat: Beat,
+    overruled: OverruledColumn,
     path: StringBuilder,
 }
 
@@ -143,7 +143,7 @@ impl Default for Trail {
             score: Float32Builder::default(),
             needed: UInt32Builder::default(),
             scores: ListBuilder::new(Float32Builder::default()).with_field(score()),
-            beat: Beat::default(),
+            overruled: OverruledColumn::default(),
             path: StringBuilder::default(),
         }
     }
@@ -203,7 +203,7 @@ impl Trail {
             self.needed.append_value(decision.needed);
             self.scores.values().append_slice(&decision.scores);
             self.scores.append(true);
-            self.beat.push(labels, members, &decision.beat);
+            self.overruled.push(labels, members, &decision.overruled);
         }
         if let Some(enclosed) = batch.enclosed(row) {
             for change in enclosed.0.changes() {
@@ -253,7 +253,7 @@ impl Trail {
         self.members.append_value("");
         self.needed.append_value(0);
         self.scores.append(true);
-        self.beat.push(labels, &[], &[]);
+        self.overruled.push(labels, &[], &[]);
     }
 
     fn row(&mut self, (topic, partition, offset): (&str, i32, i64), row: &Row<'_>) {
@@ -297,7 +297,7 @@ impl Trail {
             Arc::new(self.score.finish()),
             Arc::new(self.needed.finish()),
             Arc::new(self.scores.finish()),
-            self.beat.finish()?,
+            self.overruled.finish()?,
             Arc::new(self.path.finish()),
         ];
         Ok(AuditBatch(RecordBatch::try_new(AuditBatch::schema(), columns)?))
@@ -314,7 +314,7 @@ mod tests {
     use crate::{Annotation, Annotations, Carried, LabelId, Redactor, Span, Voting};
 
     #[test]
-    fn a_row_tells_who_voted_how_sure_what_was_needed_and_what_lost_to_it() {
+    fn a_row_has_votes_scores_votes_needed_and_overruled_spans() {
         let (labels, text) = (LabelSet::i2b2_2014(), "Ana Ruiz came");
         let (patient, city) = (
             labels.by_name("PATIENT").unwrap(),
@@ -329,12 +329,12 @@ mod tests {
             };
             Annotations::new(text, vec![annotation]).unwrap()
         };
-        let said = [says(8, patient, 0.75), says(3, city, 0.5), says(8, patient, 0.25)];
+        let predictions = [says(8, patient, 0.75), says(3, city, 0.5), says(8, patient, 0.25)];
         let voting = Voting {
             redact_uncovered: false,
             ..Voting::default()
         };
-        let decisions = voting.decide(text, &said.iter().collect::<Vec<_>>());
+        let decisions = voting.decide(text, &predictions.iter().collect::<Vec<_>>());
         let redactor = Redactor::new(&labels, crate::Action::Tag, Carried::default());
         let batch = NoteBatch::from_texts([text]).unwrap();
         let names = ["a", "b", "c"].map(str::to_owned);

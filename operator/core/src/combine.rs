@@ -6,7 +6,7 @@ use crate::{Annotations, Decision, NoteView, Voting};
 pub trait Combine: Send + Sync {
     /// Decides one note, given each member's annotations of it, in member order. The answer is sorted by start and free of
     /// overlaps, every span one of the note's text.
-    fn decide(&self, note: NoteView<'_>, said: &[&Annotations]) -> Vec<Decision>;
+    fn decide(&self, note: NoteView<'_>, predictions: &[&Annotations]) -> Vec<Decision>;
 
     /// Bytes of memory that a decision takes for each token of its note, beside those for the annotations; 0 by default.
     fn token_bytes(&self) -> usize {
@@ -15,7 +15,7 @@ pub trait Combine: Send + Sync {
 }
 
 impl Combine for Voting {
-    fn decide(&self, note: NoteView<'_>, said: &[&Annotations]) -> Vec<Decision> {
-        Self::decide(self, note.text, said)
+    fn decide(&self, note: NoteView<'_>, predictions: &[&Annotations]) -> Vec<Decision> {
+        Self::decide(self, note.text, predictions)
     }
 }

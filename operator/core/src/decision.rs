@@ -60,7 +60,7 @@ pub struct Decision {
     /// The rule of the best-ranked of them that has one.
     pub rule: &'static str,
     /// What overlapped it and lost.
-    pub beat: Vec<Beaten>,
+    pub overruled: Vec<OverruledSpan>,
 }
 
 impl Decision {
@@ -74,7 +74,7 @@ impl Decision {
             score,
             needed: 0,
             rule: "",
-            beat: Vec::new(),
+            overruled: Vec::new(),
         }
     }
 
@@ -94,13 +94,13 @@ impl Decision {
         self.scores = members.iter().filter_map(of).collect();
         self.members = members;
         self.score = self.score.min(next.score);
-        self.beat.append(&mut next.beat);
+        self.overruled.append(&mut next.overruled);
     }
 }
 
 /// A span that would have been decided, had it not overlapped another.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Beaten {
+pub struct OverruledSpan {
     /// Bytes of the original note.
     pub span: Span,
     /// What it was said to be.
@@ -111,7 +111,7 @@ pub struct Beaten {
     pub score: f32,
 }
 
-impl Beaten {
+impl OverruledSpan {
     /// What remains of a decision that lost.
     pub const fn of(decision: &Decision) -> Self {
         Self {

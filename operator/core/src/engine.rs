@@ -8,12 +8,12 @@ use crate::footprint::{Footprint, candidates};
 use crate::together::together;
 use crate::{
     Annotations, AuditBatch, BatchError, Carried, Combine, Decision, Exemption, LabelId, LabelSet, Lookups,
-    MemberSet, Merging, NoteBatch, NoteView, Outcome, QuarantineCode, Redacted, RedactedBatch, Redactor,
-    Review, ReviewRule, Span, Sweep, TagError, Tagger, Unredacted,
+    MemberSet, Merging, NoteBatch, NoteView, Outcome, Propagation, QuarantineCode, Redacted, RedactedBatch,
+    Redactor, Review, ReviewRule, Span, TagError, Tagger, Unredacted,
 };
 
 /// A row's decisions and what was seen of them, or why it is quarantined.
-type Judged<T> = Result<(Vec<Decision>, T), QuarantineCode>;
+type Decided<T> = Result<(Vec<Decision>, T), QuarantineCode>;
 
 /// Members, and how they are combined and acted upon. Shared by every lane; synchronous and pure.
 pub struct Engine {
@@ -23,7 +23,7 @@ pub struct Engine {
     combiner: Arc<dyn Combine>,
     merging: Merging,
     exemption: Option<Exemption>,
-    sweep: Option<Sweep>,
+    propagation: Option<Propagation>,
     review: ReviewRule,
     redactor: Redactor,
 }
@@ -64,7 +64,7 @@ impl Engine {
             combiner,
             merging,
             exemption: None,
-            sweep: None,
+            propagation: None,
             review: ReviewRule::default(),
             redactor,
         }
@@ -72,8 +72,8 @@ impl Engine {
 
     /// Looks a second time for what was found, if there is a sweep.
     #[must_use]
-    pub fn sweeping(self, sweep: Option<Sweep>) -> Self {
-        Self { sweep, ..self }
+    pub fn propagating(self, propagation: Option<Propagation>) -> Self {
+        Self { propagation, ..self }
     }
 
     /// Leaves text as it is that its message's structure explains, if there is an exemption.
@@ -118,7 +118,7 @@ impl Engine {
 
     /// What the ensemble decides about each row. An error quarantines that row alone.
     pub fn decide(&self, batch: &NoteBatch) -> Vec<Outcome> {
-        self.judge(batch, |_, _, _, _| ())
+        self.decide_with(batch, |_, _, _, _| ())
             .map(|outcome| outcome.map(|(decisions, ())| decisions))
             .collect()
     }
@@ -126,20 +126,20 @@ impl Engine {
     /// What the ensemble decides about each row, and what `look` says of that: it receives the note, the members' predictions,
     /// the decisions, and the stretches that the message's structure explains. Rows are judged as they are asked for, a few
     /// at a time, so that the memory of the members' features and spans does not grow with the batch.
-    fn judge<'a, T: 'a>(
+    fn decide_with<'a, T: 'a>(
         &'a self,
         batch: &'a NoteBatch,
         look: impl Fn(NoteView<'_>, &[&Annotations], &[Decision], &[Span]) -> T + 'a,
-    ) -> impl Iterator<Item = Judged<T>> + 'a {
-        together(batch).flat_map(move |rows| self.judge_rows(batch, rows, &look))
+    ) -> impl Iterator<Item = Decided<T>> + 'a {
+        together(batch).flat_map(move |rows| self.decide_rows(batch, rows, &look))
     }
 
-    fn judge_rows<T>(
+    fn decide_rows<T>(
         &self,
         batch: &NoteBatch,
         rows: Range<usize>,
         look: &impl Fn(NoteView<'_>, &[&Annotations], &[Decision], &[Span]) -> T,
-    ) -> Vec<Judged<T>> {
+    ) -> Vec<Decided<T>> {
         let part = batch.slice(rows.start, rows.len());
         let mut footprint = Footprint::default();
         let mut tagged = Vec::with_capacity(self.members.len());
@@ -155,28 +155,28 @@ impl Engine {
         rows.clone()
             .map(|row| {
                 batch.advance().map_err(code)?;
-                let mut said = Vec::with_capacity(tagged.len());
+                let mut predictions = Vec::with_capacity(tagged.len());
                 for tagged in &tagged {
-                    said.push(tagged[row - rows.start].as_ref().map_err(|code| *code)?);
+                    predictions.push(tagged[row - rows.start].as_ref().map_err(|code| *code)?);
                 }
                 let note = batch.note(row);
                 batch
-                    .reserve(footprint.with(candidates(&said)).bytes())
+                    .reserve(footprint.with(candidates(&predictions)).bytes())
                     .map_err(code)?;
-                let mut decisions = self.combiner.decide(note, &said);
+                let mut decisions = self.combiner.decide(note, &predictions);
                 let explained = self.exemption.as_ref().map_or_else(Vec::new, |exemption| {
                     exemption.explained(note, batch.structural_text(row))
                 });
                 Exemption::apply(note, &explained, always, &mut decisions);
                 self.merging.apply(note.text, &mut decisions);
-                if let Some(sweep) = &self.sweep {
-                    let found = sweep.find(note, &decisions);
+                if let Some(propagation) = &self.propagation {
+                    let found = propagation.find(note, &decisions);
                     let all = decisions.len() + found.len();
                     batch.reserve(footprint.with(all).bytes()).map_err(code)?;
-                    Sweep::add(&found, &mut decisions);
+                    Propagation::add(&found, &mut decisions);
                 }
                 footprint = footprint.with(decisions.len());
-                let seen = look(note, &said, &decisions, &explained);
+                let seen = look(note, &predictions, &decisions, &explained);
                 Ok((decisions, seen))
             })
             .collect()
@@ -229,12 +229,12 @@ impl Engine {
     /// # Errors
     /// As [`Redactor::redact`].
     pub fn process(&self, batch: &NoteBatch) -> Result<Processed, BatchError> {
-        let judged = self.judge(batch, |note, said, decisions, explained| {
-            self.review.review(note, said, decisions, explained)
+        let decided = self.decide_with(batch, |note, predictions, decisions, explained| {
+            self.review.review(note, predictions, decisions, explained)
         });
         let mut reviews = Vec::with_capacity(batch.len());
-        let outcomes = judged.map(|judged| -> Outcome {
-            let (outcome, review) = match judged {
+        let outcomes = decided.map(|decided| -> Outcome {
+            let (outcome, review) = match decided {
                 Ok((decisions, review)) => (Ok(decisions), review),
                 Err(code) => (Err(code), Review::default()),
             };
@@ -366,7 +366,7 @@ mod tests {
     #[test]
     fn a_note_whose_spans_take_too_much_is_quarantined_at_whatever_stage_they_do() {
         let plain = engine();
-        let sweeping = engine().sweeping(Some(Sweep::new(plain.labels(), Arc::new(|_| false))));
+        let propagating = engine().propagating(Some(Propagation::new(plain.labels(), Arc::new(|_| false))));
         let quarantined = |engine: &Engine, text: &str, room: usize| {
             let batch = NoteBatch::from_texts([text]).unwrap().paced(Arc::new(Room(room)));
             engine.process(&batch).unwrap().quarantined
@@ -378,8 +378,8 @@ mod tests {
         assert_eq!(quarantined(&plain, "Ana Ana Ana", 10_000), []);
         // One decision, and two that propagation would add.
         assert_eq!(quarantined(&plain, "Ana. ANA. ANA.", 1_000), []);
-        assert_eq!(quarantined(&sweeping, "Ana. ANA. ANA.", 1_000), over);
-        assert_eq!(quarantined(&sweeping, "Ana. ANA. ANA.", 10_000), []);
+        assert_eq!(quarantined(&propagating, "Ana. ANA. ANA.", 1_000), over);
+        assert_eq!(quarantined(&propagating, "Ana. ANA. ANA.", 10_000), []);
     }
 
     #[test]

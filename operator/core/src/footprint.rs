@@ -34,9 +34,9 @@ impl Footprint {
 }
 
 /// How many different pairs of span and label the members found in a note, in `O(n * members)`.
-pub(crate) fn candidates(said: &[&Annotations]) -> usize {
+pub(crate) fn candidates(predictions: &[&Annotations]) -> usize {
     let key = |one: &&Annotation| (one.span.start(), Reverse(one.span.end()), one.label);
-    let mut lists: Vec<_> = said
+    let mut lists: Vec<_> = predictions
         .iter()
         .map(|annotations| annotations.iter().peekable())
         .collect();
@@ -62,7 +62,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pairs_are_counted_once_whoever_found_them(
+        fn a_pair_that_several_members_found_is_counted_once(
             members in proptest::collection::vec(proptest::collection::vec((0u32..9, 1u32..4, 0u16..3), 0..9), 0..5),
         ) {
             let annotation = |&(start, length, label): &(u32, u32, u16)| Annotation {
@@ -74,9 +74,9 @@ mod tests {
             let of = |member: &Vec<_>| {
                 Annotations::new("abcdefghijklmnop", member.iter().map(annotation).collect()).unwrap()
             };
-            let said: Vec<Annotations> = members.iter().map(of).collect();
+            let predictions: Vec<Annotations> = members.iter().map(of).collect();
             let all: BTreeSet<_> = members.iter().flatten().collect();
-            prop_assert_eq!(candidates(&said.iter().collect::<Vec<_>>()), all.len());
+            prop_assert_eq!(candidates(&predictions.iter().collect::<Vec<_>>()), all.len());
         }
     }
 }

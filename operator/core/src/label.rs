@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn bare_names_make_a_set_and_a_name_said_twice_none() {
+    fn bare_names_make_a_set_and_a_repeated_name_is_refused() {
         let names = ["ORG", "DEM"].map(str::to_owned);
         let set = LabelSet::of_names("tab", &names).unwrap();
         assert_eq!(set.by_name("DEM"), Some(LabelId(1)));

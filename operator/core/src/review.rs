@@ -87,18 +87,18 @@ impl ReviewRule {
     pub fn review(
         &self,
         note: NoteView<'_>,
-        said: &[&Annotations],
+        predictions: &[&Annotations],
         decisions: &[Decision],
         explained: &[Span],
     ) -> Review {
         let mut review = Review::default();
         if decisions
             .iter()
-            .any(|decision| self.is_close(decision, said.len()))
+            .any(|decision| self.is_close(decision, predictions.len()))
         {
             review = review.with(Reason::LowMargin);
         }
-        for annotations in said {
+        for annotations in predictions {
             let mut before = 0;
             for annotation in annotations.iter().filter(|one| one.score >= self.score) {
                 if !explained.is_empty() && crate::exemption::covers(note, explained, annotation.span) {
@@ -174,11 +174,11 @@ mod tests {
     }
 
     /// The names of the reasons of what this vote decides.
-    fn reasons(voting: &Voting, said: &[Annotations]) -> Vec<&'static str> {
+    fn reasons(voting: &Voting, predictions: &[Annotations]) -> Vec<&'static str> {
         let batch = NoteBatch::from_texts([TEXT]).unwrap();
-        let said: Vec<_> = said.iter().collect();
-        let decisions = voting.decide(TEXT, &said);
-        let review = ReviewRule::default().review(batch.note(0), &said, &decisions, &[]);
+        let predictions: Vec<_> = predictions.iter().collect();
+        let decisions = voting.decide(TEXT, &predictions);
+        let review = ReviewRule::default().review(batch.note(0), &predictions, &decisions, &[]);
         assert_eq!(review.is_empty(), review.reasons().count() == 0);
         review.reasons().map(Reason::name).collect()
     }
@@ -193,17 +193,17 @@ mod tests {
 
     #[test]
     fn where_one_vote_is_enough_or_a_rule_always_counts_no_decision_is_close() {
-        let said = [says(&[(0, 8, 1.0)]), says(&[])];
-        assert!(reasons(&vote(1), &said).is_empty());
+        let predictions = [says(&[(0, 8, 1.0)]), says(&[])];
+        assert!(reasons(&vote(1), &predictions).is_empty());
         let always = Voting {
             always_redact: MemberSet::default().with(0),
             ..vote(2)
         };
-        assert!(reasons(&always, &said).is_empty());
+        assert!(reasons(&always, &predictions).is_empty());
     }
 
     #[test]
-    fn a_span_that_a_member_was_sure_of_and_that_is_not_redacted_is_dropped() {
+    fn a_confident_span_that_is_not_redacted_is_flagged_as_dropped() {
         assert_eq!(
             reasons(&vote(2), &[says(&[(22, 25, 0.9)]), says(&[])]),
             ["dropped"]
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_stands_beside_a_decision_is_told_apart_and_punctuation_is_none() {
+    fn an_uncovered_part_is_flagged_and_punctuation_is_not() {
         let three = |wide: &[(u32, u32, f32)]| {
             let name = || says(&[(4, 8, 0.5)]);
             [says(wide), name(), name(), name()]
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_fitted_combiner_is_hardly_sure_of_is_close() {
+    fn a_low_score_of_a_fitted_combiner_is_close() {
         let batch = NoteBatch::from_texts([TEXT]).unwrap();
         let decided = |score| {
             let members = MemberSet::default().with(0);

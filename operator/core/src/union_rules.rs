@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::disjoint::Disjoint;
+use crate::overlap_resolver::OverlapResolver;
 use crate::{Annotations, Combine, Decision, MemberSet, NoteView, Voting};
 
 /// A combiner of the first members, united with every span of the others.
@@ -25,9 +25,9 @@ impl UnionRules {
 }
 
 impl Combine for UnionRules {
-    fn decide(&self, note: NoteView<'_>, said: &[&Annotations]) -> Vec<Decision> {
-        let (members, rules) = said.split_at(self.members.min(said.len()));
-        let mut kept = Disjoint::of(self.combiner.decide(note, members));
+    fn decide(&self, note: NoteView<'_>, predictions: &[&Annotations]) -> Vec<Decision> {
+        let (members, rules) = predictions.split_at(self.members.min(predictions.len()));
+        let mut kept = OverlapResolver::of(self.combiner.decide(note, members));
         let voting = Voting::default();
         let mut candidates = voting.count(rules);
         voting.order(&mut candidates);
@@ -49,7 +49,7 @@ impl Combine for UnionRules {
                 None => new.push(candidate),
             }
         }
-        kept.seat(note.text, new, true);
+        kept.resolve(note.text, new, true);
         kept.into_decisions()
     }
 
@@ -84,35 +84,41 @@ mod tests {
         };
         let union = UnionRules::new(Arc::new(both), 2);
         let batch = NoteBatch::from_texts([TEXT]).unwrap();
-        let said: Vec<_> = members.iter().collect();
+        let predictions: Vec<_> = members.iter().collect();
         union
-            .decide(batch.note(0), &said)
+            .decide(batch.note(0), &predictions)
             .iter()
             .inspect(|d| assert_eq!(d.scores.len(), d.members.len() as usize))
             .map(|d| {
                 let members = d.members.iter().collect();
-                (d.span.start(), d.span.end(), d.label.0, members, d.beat.len())
+                (
+                    d.span.start(),
+                    d.span.end(),
+                    d.label.0,
+                    members,
+                    d.overruled.len(),
+                )
             })
             .collect()
     }
 
     #[test]
     fn a_rule_counts_where_the_combiner_decides_nothing() {
-        let said = [says(&[(0, 4, 0)]), says(&[(6, 9, 0)]), says(&[(10, 12, 1)])];
-        assert_eq!(decided(&said), [(10, 12, 1, vec![2], 0)]);
+        let predictions = [says(&[(0, 4, 0)]), says(&[(6, 9, 0)]), says(&[(10, 12, 1)])];
+        assert_eq!(decided(&predictions), [(10, 12, 1, vec![2], 0)]);
     }
 
     #[test]
-    fn a_rule_that_says_the_same_is_added_to_who_said_so() {
-        let said = [says(&[(0, 4, 0)]), says(&[(0, 4, 0)]), says(&[(0, 4, 0)])];
-        assert_eq!(decided(&said), [(0, 4, 0, vec![0, 1, 2], 0)]);
+    fn a_rule_with_the_same_prediction_is_added_to_the_members() {
+        let predictions = [says(&[(0, 4, 0)]), says(&[(0, 4, 0)]), says(&[(0, 4, 0)])];
+        assert_eq!(decided(&predictions), [(0, 4, 0, vec![0, 1, 2], 0)]);
     }
 
     #[test]
-    fn a_decision_keeps_its_place_and_the_rest_of_a_rules_span_is_redacted_beside_it() {
-        let said = [says(&[(2, 5, 0)]), says(&[(2, 5, 0)]), says(&[(0, 9, 1)])];
+    fn a_decision_keeps_its_place_and_the_rest_of_a_rules_span_is_redacted_too() {
+        let predictions = [says(&[(2, 5, 0)]), says(&[(2, 5, 0)]), says(&[(0, 9, 1)])];
         assert_eq!(
-            decided(&said),
+            decided(&predictions),
             [
                 (0, 2, 1, vec![2], 0),
                 (2, 5, 0, vec![0, 1], 1),
@@ -122,14 +128,17 @@ mod tests {
     }
 
     #[test]
-    fn of_rules_that_overlap_the_one_that_more_say_is_seated_and_nothing_is_let_go() {
-        let said = [
+    fn of_overlapping_rules_the_one_with_more_votes_wins_and_every_part_is_redacted() {
+        let predictions = [
             says(&[]),
             says(&[]),
             says(&[(0, 6, 0)]),
             says(&[(4, 8, 1)]),
             says(&[(4, 8, 1)]),
         ];
-        assert_eq!(decided(&said), [(0, 4, 0, vec![2], 0), (4, 8, 1, vec![3, 4], 1)]);
+        assert_eq!(
+            decided(&predictions),
+            [(0, 4, 0, vec![2], 0), (4, 8, 1, vec![3, 4], 1)]
+        );
     }
 }

@@ -4,7 +4,7 @@
 //! stays; on a tie, the one whose member did better in cross-validation. What the paper leaves open is fixed here: a
 //! further tie goes to the longer span, then to the earlier one, then to the lower label.
 
-use crate::disjoint::Disjoint;
+use crate::overlap_resolver::OverlapResolver;
 use crate::{Annotation, Annotations, Decision, LabelId, MemberSet, Span};
 
 /// When members agree.
@@ -93,8 +93,8 @@ impl Voting {
             support(&mut candidates, members);
         }
         let by_itself = |c: &Decision| {
-            let said = c.members.iter().zip(&c.scores);
-            let mut confident = said.filter(|&(_, &score)| score >= self.always_min_score);
+            let predictions = c.members.iter().zip(&c.scores);
+            let mut confident = predictions.filter(|&(_, &score)| score >= self.always_min_score);
             c.members.len() >= self.needed(c.label)
                 || confident.any(|(member, _)| self.always_redact.contains(member))
         };
@@ -104,15 +104,15 @@ impl Voting {
             by_itself(c)
                 || corroborated && (self.is_enough(c.label, c.members) || self.is_solo(c.label, best))
         });
-        let mut kept = Disjoint::default();
-        kept.seat(text, candidates, self.redact_uncovered);
+        let mut kept = OverlapResolver::default();
+        kept.resolve(text, candidates, self.redact_uncovered);
         kept.into_decisions()
     }
 
     /// The distinct triples, each with who said it.
     pub(crate) fn count(&self, members: &[&Annotations]) -> Vec<Decision> {
-        let said = members.iter().enumerate();
-        let mut all: Vec<_> = said
+        let predictions = members.iter().enumerate();
+        let mut all: Vec<_> = predictions
             .flat_map(|(member, annotations)| annotations.iter().map(move |a| (member, a)))
             .collect();
         all.sort_by_key(|&(member, a)| (a.span, a.label, member));
@@ -133,7 +133,7 @@ impl Voting {
                 scores,
                 needed: self.needed(votes[0].1.label),
                 rule: rule.map_or("", |(_, a)| a.rule),
-                beat: Vec::new(),
+                overruled: Vec::new(),
             }
         };
         // Counted first: a list of decisions that grows is moved again and again.
@@ -175,14 +175,14 @@ impl Voting {
 
 /// Adds to each candidate the members who said something that overlaps it, with the score of the surest.
 fn support(candidates: &mut [Decision], members: &[&Annotations]) {
-    let ends: Vec<Ends<'_>> = members.iter().map(|said| Ends::new(said)).collect();
+    let ends: Vec<Ends<'_>> = members.iter().map(|predictions| Ends::new(predictions)).collect();
     for candidate in candidates {
         let mut own = std::mem::take(&mut candidate.scores).into_iter();
         let exact = candidate.members;
         for (member, ends) in ends.iter().enumerate() {
             if exact.contains(member) {
                 candidate.scores.extend(own.next());
-            } else if let Some(score) = ends.surest(candidate.span) {
+            } else if let Some(score) = ends.best_score(candidate.span) {
                 candidate.members = candidate.members.with(member);
                 candidate.scores.push(score);
             }
@@ -192,29 +192,31 @@ fn support(candidates: &mut [Decision], members: &[&Annotations]) {
 
 /// A member's annotations by their starts, and how far all up to each reach.
 struct Ends<'a> {
-    said: Vec<&'a Annotation>,
+    predictions: Vec<&'a Annotation>,
     reach: Vec<usize>,
 }
 
 impl<'a> Ends<'a> {
     fn new(annotations: &'a Annotations) -> Self {
-        let said: Vec<&Annotation> = annotations.iter().collect();
-        let mut reach = Vec::with_capacity(said.len());
-        for annotation in &said {
+        let predictions: Vec<&Annotation> = annotations.iter().collect();
+        let mut reach = Vec::with_capacity(predictions.len());
+        for annotation in &predictions {
             let before = reach.last().copied().unwrap_or(0);
             reach.push(annotation.span.end().max(before));
         }
-        Self { said, reach }
+        Self { predictions, reach }
     }
 
     /// The best score among what overlaps a span.
-    fn surest(&self, span: Span) -> Option<f32> {
-        let before = self.said.partition_point(|one| one.span.start() < span.end());
+    fn best_score(&self, span: Span) -> Option<f32> {
+        let before = self
+            .predictions
+            .partition_point(|one| one.span.start() < span.end());
         let near = (0..before)
             .rev()
             .take_while(|&place| self.reach[place] > span.start());
-        let over = near.filter(|&place| self.said[place].span.overlaps(span));
-        over.map(|place| self.said[place].score).reduce(f32::max)
+        let over = near.filter(|&place| self.predictions[place].span.overlaps(span));
+        over.map(|place| self.predictions[place].score).reduce(f32::max)
     }
 }
 
@@ -295,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn the_uncovered_part_of_a_beaten_span_is_still_redacted() {
+    fn the_uncovered_part_of_an_overruled_span_is_still_redacted() {
         let members = [says(&[(0, 8, 0)]), says(&[(2, 5, 1)])];
         let voting = Voting {
             ranks: vec![1, 0],
@@ -316,7 +318,7 @@ mod tests {
             (decisions.len(), decisions[0].scores.as_slice()),
             (1, [0.5, 0.5].as_slice())
         );
-        let [lost] = decisions[0].beat.as_slice() else {
+        let [lost] = decisions[0].overruled.as_slice() else {
             panic!("one span lost");
         };
         assert_eq!(
@@ -355,13 +357,13 @@ mod tests {
 
     #[test]
     fn a_score_that_suffices_needs_no_second_vote() {
-        let said = |score| Annotation {
+        let predictions = |score| Annotation {
             span: Span::between(0, 3),
             label: LabelId(0),
             score,
             rule: "",
         };
-        let of = |score| Annotations::new(TEXT, vec![said(score)]).unwrap();
+        let of = |score| Annotations::new(TEXT, vec![predictions(score)]).unwrap();
         let voting = Voting {
             solo_min_scores: vec![0.9],
             ..paper(2)
@@ -374,8 +376,8 @@ mod tests {
     }
 
     #[test]
-    fn a_single_vote_that_needs_corroboration_counts_only_beside_a_span_with_enough_votes() {
-        let said = |spans: &[(u32, u32)]| {
+    fn a_single_vote_that_needs_corroboration_counts_only_in_a_note_with_a_span_with_enough_votes() {
+        let predictions = |spans: &[(u32, u32)]| {
             let one = |&(start, end): &(u32, u32)| Annotation {
                 span: Span::between(start, end),
                 label: LabelId(0),
@@ -389,25 +391,25 @@ mod tests {
             require_corroboration: true,
             ..paper(2)
         };
-        let (one, other) = (said(&[(0, 3), (6, 9)]), said(&[(6, 9)]));
+        let (one, other) = (predictions(&[(0, 3), (6, 9)]), predictions(&[(6, 9)]));
         assert_eq!(
             decided(&voting, &[one, other.clone()]),
             [(0, 3, 0, 1), (6, 9, 0, 2)]
         );
-        assert_eq!(decided(&voting, &[said(&[(0, 3)]), other]), []);
+        assert_eq!(decided(&voting, &[predictions(&[(0, 3)]), other]), []);
         let known = Voting {
             always_redact: MemberSet::default().with(1),
             ..voting
         };
-        let beside = [said(&[(0, 3)]), said(&[(6, 9)])];
-        assert_eq!(decided(&known, &beside), [(0, 3, 0, 1), (6, 9, 0, 1)]);
+        let uncorroborated = [predictions(&[(0, 3)]), predictions(&[(6, 9)])];
+        assert_eq!(decided(&known, &uncorroborated), [(0, 3, 0, 1), (6, 9, 0, 1)]);
         // Below its minimum score such a member needs corroboration, too.
         let doubting = Voting {
             always_min_score: 0.96,
             ..known
         };
-        assert_eq!(decided(&doubting, &beside), []);
-        let agreed = [said(&[(0, 3)]), said(&[(0, 3), (6, 9)])];
+        assert_eq!(decided(&doubting, &uncorroborated), []);
+        let agreed = [predictions(&[(0, 3)]), predictions(&[(0, 3), (6, 9)])];
         assert_eq!(decided(&doubting, &agreed), [(0, 3, 0, 2), (6, 9, 0, 1)]);
     }
 
@@ -461,7 +463,7 @@ mod tests {
         }
 
         #[test]
-        fn with_cover_every_byte_that_reaches_the_threshold_is_decided_once(
+        fn every_byte_that_reaches_the_threshold_is_decided_once(
             spans in proptest::collection::vec((0u32..20, 1u32..6, 0u16..3, 0usize..3), 0..20)
         ) {
             let mut by_member = vec![Vec::new(); 3];

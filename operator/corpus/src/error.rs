@@ -22,7 +22,7 @@ pub enum CorpusError {
         /// The line, from 1.
         line: usize,
         /// The cause.
-        fault: Fault,
+        fault: LineError,
     },
     /// A file or folder as a whole cannot be used.
     #[error("{}: {problem}", path.display())]
@@ -55,7 +55,7 @@ pub enum CorpusError {
 /// Why a line is invalid.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum LineError {
     /// The bytes are not UTF-8.
     #[error("not UTF-8; convert the file")]
     NotUtf8,
@@ -102,7 +102,7 @@ impl CorpusError {
         }
     }
 
-    pub(crate) fn at(path: &Path, line: usize, fault: Fault) -> Self {
+    pub(crate) fn at(path: &Path, line: usize, fault: LineError) -> Self {
         Self::Place {
             path: path.to_owned(),
             line,
@@ -111,7 +111,7 @@ impl CorpusError {
     }
 
     pub(crate) fn layout(path: &Path, line: usize, what: &'static str) -> Self {
-        Self::at(path, line, Fault::Layout(what))
+        Self::at(path, line, LineError::Layout(what))
     }
 
     pub(crate) fn whole(path: &Path, problem: &'static str) -> Self {
@@ -128,7 +128,7 @@ pub(crate) fn content(path: &Path) -> Result<String, CorpusError> {
     String::from_utf8(bytes).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + good.iter().filter(|&&byte| byte == b'\n').count();
-        CorpusError::at(path, line, Fault::NotUtf8)
+        CorpusError::at(path, line, LineError::NotUtf8)
     })
 }
 

@@ -10,7 +10,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::document::sort;
-use crate::error::{CorpusError, Fault, named};
+use crate::error::{CorpusError, LineError, named};
 use crate::places::{Claim, Places, counted, settle};
 use crate::{Document, Mark};
 
@@ -65,7 +65,8 @@ pub(crate) fn read_numbered(path: &Path) -> Result<Vec<(Document, usize)>, Corpu
         if file.read_until(b'\n', &mut line).map_err(io)? == 0 {
             break;
         }
-        let text = std::str::from_utf8(&line).map_err(|_| CorpusError::at(path, number, Fault::NotUtf8))?;
+        let text =
+            std::str::from_utf8(&line).map_err(|_| CorpusError::at(path, number, LineError::NotUtf8))?;
         // A byte order mark at the start of a file belongs to its encoding (RFC 8259, 8.1).
         let text = text
             .strip_prefix('\u{feff}')
@@ -81,11 +82,11 @@ pub(crate) fn read_numbered(path: &Path) -> Result<Vec<(Document, usize)>, Corpu
 /// Converts spans to sorted annotations of a text.
 ///
 /// # Errors
-/// [`Fault`] for the first that is not a span of the text, with its number.
-pub fn marks_of(text: &str, spans: Vec<Marked>) -> Result<Vec<Mark>, Fault> {
+/// [`LineError`] for the first that is not a span of the text, with its number.
+pub fn marks_of(text: &str, spans: Vec<Marked>) -> Result<Vec<Mark>, LineError> {
     marked(Path::new(""), 0, text, spans).map_err(|error| match error {
         CorpusError::Place { fault, .. } => fault,
-        _ => Fault::Layout("spans that do not lie in the text"),
+        _ => LineError::Layout("spans that do not lie in the text"),
     })
 }
 
@@ -107,7 +108,7 @@ fn marked(path: &Path, line: usize, text: &str, spans: Vec<Marked>) -> Result<Ve
 fn document(path: &Path, number: usize, line: &str) -> Result<Document, CorpusError> {
     let line: Line = serde_json::from_str(line).map_err(|error| {
         let (column, category) = (error.column(), error.classify());
-        CorpusError::at(path, number, Fault::Json { column, category })
+        CorpusError::at(path, number, LineError::Json { column, category })
     })?;
     Ok(Document {
         id: line.doc_id.unwrap_or_else(|| number.to_string()),

@@ -23,7 +23,7 @@ mod xml;
 pub use brat::write_brat;
 pub use digest::digest;
 pub use document::{Document, Mark};
-pub use error::{CorpusError, Fault};
+pub use error::{CorpusError, LineError};
 pub use folds::{FoldError, Folds, Group, Split, folds, hold_out};
 pub use format::{Format, Stand, read};
 pub use i2b2::write_i2b2;

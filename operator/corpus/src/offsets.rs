@@ -16,7 +16,7 @@ use std::path::Path;
 use lethe_core::Span;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{CorpusError, Fault};
+use crate::error::{CorpusError, LineError};
 use crate::{Document, Mark, digest};
 
 /// The value of `format`.
@@ -86,7 +86,7 @@ pub fn write_offsets(path: &Path, systems: &[Predicted]) -> Result<(), CorpusErr
     };
     put(&mut file, &head).map_err(io)?;
     for document in first {
-        let mut said: BTreeMap<(usize, Reverse<usize>, usize), u64> = BTreeMap::new();
+        let mut merged: BTreeMap<(usize, Reverse<usize>, usize), u64> = BTreeMap::new();
         for (system, documents) in by_id.iter().enumerate() {
             let same = documents
                 .get(document.id.as_str())
@@ -94,12 +94,14 @@ pub fn write_offsets(path: &Path, systems: &[Predicted]) -> Result<(), CorpusErr
                 .ok_or_else(|| CorpusError::whole(path, "the systems do not have the same documents"))?;
             for mark in &same.marks {
                 let (start, end) = (mark.span.start(), Reverse(mark.span.end()));
-                *said.entry((start, end, places[mark.label.as_str()])).or_default() |= 1 << system;
+                *merged
+                    .entry((start, end, places[mark.label.as_str()]))
+                    .or_default() |= 1 << system;
             }
         }
         let line = Line {
             doc_id: document.id.clone(),
-            spans: said
+            spans: merged
                 .into_iter()
                 .map(|((start, end, label), systems)| (start, end.0, label, systems))
                 .collect(),
@@ -169,13 +171,13 @@ pub fn read_offsets(path: &Path, gold: &[Document]) -> Result<Option<Vec<Predict
         if file.read_until(b'\n', &mut line).map_err(io)? == 0 {
             break;
         }
-        let said: Line = serde_json::from_slice(&line).map_err(|error| {
+        let record: Line = serde_json::from_slice(&line).map_err(|error| {
             let (column, category) = (error.column(), error.classify());
-            CorpusError::at(path, number, Fault::Json { column, category })
+            CorpusError::at(path, number, LineError::Json { column, category })
         })?;
         let wrong = |what| CorpusError::layout(path, number, what);
         let document = gold
-            .get(said.doc_id.as_str())
+            .get(record.doc_id.as_str())
             .ok_or_else(|| wrong("a document that is not in gold"))?;
         let first = systems.first().map_or(0, |(_, documents)| documents.len());
         for (_, documents) in &mut systems {
@@ -184,7 +186,7 @@ pub fn read_offsets(path: &Path, gold: &[Document]) -> Result<Option<Vec<Predict
                 ..Document::clone(document)
             });
         }
-        for (start, end, label, bits) in said.spans {
+        for (start, end, label, bits) in record.spans {
             let span = Span::checked(&document.text, start, end)
                 .map_err(|_| wrong("a span that does not lie in the document's text"))?;
             let label = head

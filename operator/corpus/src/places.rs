@@ -10,7 +10,7 @@ use std::path::Path;
 
 use lethe_core::Span;
 
-use crate::error::{CorpusError, Fault};
+use crate::error::{CorpusError, LineError};
 use crate::{Document, Mark};
 
 /// The byte at which each code point begins, as an annotator counted them; then the end.
@@ -115,7 +115,7 @@ fn marks(path: &Path, text: &str, places: &Places, claims: &[Claim]) -> Result<V
         let mut found = String::new();
         for &(start, end) in &claim.parts {
             let span = places.span(start, end).ok_or_else(|| {
-                fault(Fault::Span {
+                fault(LineError::Span {
                     which: claim.which.clone(),
                     start,
                     end,
@@ -128,9 +128,9 @@ fn marks(path: &Path, text: &str, places: &Places, claims: &[Claim]) -> Result<V
             found.push_str(span.of(text));
             spans.push(span);
         }
-        if claim.text.as_ref().is_some_and(|said| !same(said, &found)) {
+        if claim.text.as_ref().is_some_and(|claimed| !same(claimed, &found)) {
             let (start, end) = claim.parts.first().copied().unwrap_or_default();
-            return Err(fault(Fault::Text {
+            return Err(fault(LineError::Text {
                 which: claim.which.clone(),
                 start,
                 end: claim.parts.last().map_or(end, |part| part.1),
@@ -165,8 +165,8 @@ fn blank_between(text: &str, before: Span, after: Span) -> bool {
 
 /// Compares texts after XML's normalisation of attribute values (XML 1.0, 2.11 and 3.3.3): a line end is one
 /// character, and line ends and tabs are spaces. brat writes its text column in the same way.
-fn same(said: &str, found: &str) -> bool {
-    said == found || flat(said).eq(flat(found))
+fn same(claimed: &str, found: &str) -> bool {
+    claimed == found || flat(claimed).eq(flat(found))
 }
 
 fn flat(text: &str) -> impl Iterator<Item = char> {
@@ -223,8 +223,8 @@ mod tests {
     #[test]
     fn a_line_end_or_a_tab_within_a_mark_may_be_written_as_a_blank() {
         let text = "Ana\r\nMaria\tRuiz";
-        let said = claim(&[(0, 15)], "Ana Maria Ruiz");
-        assert_eq!(found(text, &[Places::of(text)], &[said]).unwrap(), [text]);
+        let claimed = claim(&[(0, 15)], "Ana Maria Ruiz");
+        assert_eq!(found(text, &[Places::of(text)], &[claimed]).unwrap(), [text]);
     }
 
     #[test]

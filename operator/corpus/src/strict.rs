@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_triple_said_twice_counts_once_and_a_wrong_label_misses_and_is_spurious() {
+    fn a_repeated_triple_counts_once_and_a_wrong_label_misses_and_is_spurious() {
         let mark = |start, end, label: &str| Mark::gold(Span::between(start, end), label);
         let gold = [mark(0, 4, "DATE"), mark(5, 9, "CITY")];
         let predicted = [mark(0, 4, "DATE"), mark(0, 4, "DATE"), mark(5, 9, "STATE")];

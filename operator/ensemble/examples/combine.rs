@@ -16,10 +16,10 @@ use std::time::Instant;
 use lethe_core::Combine;
 use lethe_corpus::{Counts, Document, Group, Split, folds, read_jsonl};
 use lethe_ensemble::{
-    Said, StackedLstm, StackedLstmConfig, StackedSearn, StackedSearnConfig, StackedSvm, StackedSvmConfig,
-    Templates, TemplatesConfig, judge,
+    PredictionSet, StackedLstm, StackedLstmConfig, StackedSearn, StackedSearnConfig, StackedSvm,
+    StackedSvmConfig, Templates, TemplatesConfig, evaluate,
 };
-use lethe_learn::{Epoch, Watch};
+use lethe_learn::{Epoch, Observer};
 
 const SEED: u64 = 1;
 const FOLDS: usize = 10;
@@ -41,22 +41,22 @@ fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     let test = sides.next().map(read).transpose()?;
     if method == "members" {
         let (gold, members) = test.unwrap_or((gold, members));
-        let said = Said::new(gold, members, None)?;
-        for (member, name) in said.members.iter().enumerate() {
-            print(name, said.counts(member));
+        let predictions = PredictionSet::new(gold, members, None)?;
+        for (member, name) in predictions.members.iter().enumerate() {
+            print(name, predictions.counts(member));
         }
         return Ok(());
     }
     if let Some((gold_test, members_test)) = test {
-        let said = Said::new(gold, members, None)?;
+        let predictions = PredictionSet::new(gold, members, None)?;
         let start = Instant::now();
-        let fitted = fit(method, &said)?;
+        let fitted = fit(method, &predictions)?;
         println!("fitted in {:.1} s", start.elapsed().as_secs_f64());
-        let test = Said::new(gold_test, members_test, Some(said.labels))?;
+        let test = PredictionSet::new(gold_test, members_test, Some(predictions.labels))?;
         let tokens: usize = test.batch.notes().map(|note| note.tokens.len()).sum();
         for turn in ["first", "second", "third"] {
             let start = Instant::now();
-            let counts = judge(&*fitted, &test);
+            let counts = evaluate(&*fitted, &test);
             let micros = start.elapsed().as_secs_f64() * 1e6;
             print(method, counts);
             println!("{turn} turn: {:.2} us a token", micros / tokens as f64);
@@ -69,51 +69,56 @@ fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
         let split = parts.split(fold);
         let side = |indices: &[usize], labels| {
             let gold = Split::pick(indices, &gold);
-            let members = members.iter().map(|(name, said)| {
-                let of = |document: &Document| said.iter().find(|said| said.id == document.id).cloned();
+            let members = members.iter().map(|(name, predictions)| {
+                let of = |document: &Document| {
+                    predictions
+                        .iter()
+                        .find(|predictions| predictions.id == document.id)
+                        .cloned()
+                };
                 (name.clone(), gold.iter().filter_map(of).collect())
             });
             let members = members.collect();
-            Said::new(gold, members, labels)
+            PredictionSet::new(gold, members, labels)
         };
         let train = side(&split.train, None)?;
         let held = side(&split.held, Some(train.labels.clone()))?;
         let fitted = fit(method, &train)?;
-        counts += judge(&*fitted, &held);
+        counts += evaluate(&*fitted, &held);
     }
     print(&format!("{method}, {FOLDS}-fold"), counts);
     Ok(())
 }
 
-fn fit(method: &str, said: &Said) -> Result<Box<dyn Combine>, Box<dyn Error>> {
+fn fit(method: &str, predictions: &PredictionSet) -> Result<Box<dyn Combine>, Box<dyn Error>> {
     let (method, settings) = method.split_once(',').unwrap_or((method, ""));
     let settings = settings.replace(',', "\n");
     Ok(match method {
         "templates" => Box::new(Templates::fit(
-            said,
+            predictions,
             &toml::from_str::<TemplatesConfig>(&settings)?,
         )?),
         "stacked-svm" => {
-            let fitted = StackedSvm::fit(said, &toml::from_str::<StackedSvmConfig>(&settings)?, SEED)?;
+            let fitted = StackedSvm::fit(predictions, &toml::from_str::<StackedSvmConfig>(&settings)?, SEED)?;
             println!("C and the score that a span needs: {:?}", fitted.chosen());
             Box::new(fitted)
         }
         "stacked-searn" => {
             let config: StackedSearnConfig = toml::from_str(&settings)?;
-            Box::new(StackedSearn::fit(said, &config, SEED)?)
+            Box::new(StackedSearn::fit(predictions, &config, SEED)?)
         }
         "stacked-lstm" => {
             let config: StackedLstmConfig = toml::from_str(&settings)?;
-            Box::new(StackedLstm::fit(said, &config, SEED, &mut Told)?)
+            Box::new(StackedLstm::fit(predictions, &config, SEED, &mut Printer)?)
         }
         other => return Err(format!("no method `{other}`").into()),
     })
 }
 
 /// Prints each pass.
-struct Told;
+struct Printer;
 
-impl Watch for Told {
+impl Observer for Printer {
     fn epoch(&mut self, epoch: Epoch) -> ControlFlow<()> {
         eprintln!("pass {} of {}: loss {:.4}", epoch.done, epoch.of, epoch.loss);
         ControlFlow::Continue(())

@@ -89,10 +89,10 @@ fn side(arguments: &[String], labels: &LabelSet) -> Result<Side, Box<dyn Error>>
 
 fn print(member: &dyn Tagger, side: &Side, labels: &LabelSet) -> Result<(), Box<dyn Error>> {
     let mut counts = Counts::default();
-    for (said, document) in member.tag(&side.batch).into_iter().zip(&side.documents) {
-        let said = said?;
+    for (predictions, document) in member.tag(&side.batch).into_iter().zip(&side.documents) {
+        let predictions = predictions?;
         let mark = |a: &lethe_core::Annotation| Mark::gold(a.span, labels.label(a.label).name.clone());
-        counts += Counts::strict(&document.marks, &said.iter().map(mark).collect::<Vec<_>>());
+        counts += Counts::strict(&document.marks, &predictions.iter().map(mark).collect::<Vec<_>>());
     }
     let [p, r, f] = [counts.precision(), counts.recall(), counts.f1()].map(|share| 100.0 * share);
     println!("{:16} precision {p:.2} recall {r:.2} F1 {f:.2}", member.name());

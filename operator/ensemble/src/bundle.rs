@@ -3,7 +3,7 @@
 //! `bundle.toml` names every member with the digest of what it reads. Members that pruning dropped are not in it, so a
 //! stream never loads them.
 
-mod page;
+mod manifest;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{Fitted, Signers, Versions};
 
-pub use page::{BUNDLE_VERSION, Measured, Page, Part, Provenance, Rule};
+pub use manifest::{BUNDLE_VERSION, BundleManifest, Measured, Part, Provenance, Rule};
 
 /// The page's file.
-const PAGE: &str = "bundle.toml";
+const MANIFEST: &str = "bundle.toml";
 
 /// The file of a combiner that was fitted.
 const COMBINER: &str = "combiner.bin";
@@ -28,7 +28,7 @@ const COMBINER: &str = "combiner.bin";
 /// A bundle that was opened.
 pub struct Bundle {
     /// Its page.
-    pub page: Page,
+    pub manifest: BundleManifest,
     /// The label set that decisions are in.
     pub labels: Arc<LabelSet>,
     /// The members, in the order of their votes.
@@ -51,7 +51,7 @@ pub enum BundleError {
     },
     /// The page is not one of a bundle.
     #[error("{}: {message}", path.display())]
-    Page {
+    Manifest {
         /// The page.
         path: PathBuf,
         /// What is wrong, with line and key.
@@ -135,24 +135,26 @@ impl Bundle {
         if let Some(versions) = Versions::of(folder) {
             return Self::open_signed(&versions.path(&versions.current()?), dictionary, signers);
         }
-        let path = folder.join(PAGE);
+        let path = folder.join(MANIFEST);
         let text = lethe_learn::read_text(&path).map_err(|source| io(&path, source))?;
         if let Some(signers) = signers {
             signers.check(folder, text.as_bytes())?;
         }
-        let page = Page::parse(&path, &text)?;
-        let labels = match LabelSet::built_in_set(&page.labels) {
+        let manifest = BundleManifest::parse(&path, &text)?;
+        let labels = match LabelSet::built_in_set(&manifest.labels) {
             Some(set) => set,
-            None => LabelSet::parse(&page.labels, "key `labels`").map_err(|error| BundleError::Page {
-                path: path.clone(),
-                message: format!(
-                    "neither a set that ships ({}) nor one itself: {error}",
-                    LabelSet::built_in_ids()
-                ),
-            })?,
+            None => {
+                LabelSet::parse(&manifest.labels, "key `labels`").map_err(|error| BundleError::Manifest {
+                    path: path.clone(),
+                    message: format!(
+                        "neither a set that ships ({}) nor one itself: {error}",
+                        LabelSet::built_in_ids()
+                    ),
+                })?
+            }
         };
-        let mut members = Vec::with_capacity(page.members.len());
-        for part in &page.members {
+        let mut members = Vec::with_capacity(manifest.members.len());
+        for part in &manifest.members {
             let config = part.config(folder)?;
             let refused = |source| BundleError::Member {
                 path: path.clone(),
@@ -171,9 +173,9 @@ impl Bundle {
             }
             members.push(config.build(&labels, dictionary).map_err(refused)?);
         }
-        let combiner = page.combiner(&labels, folder)?;
+        let combiner = manifest.combiner(&labels, folder)?;
         Ok(Self {
-            page,
+            manifest,
             labels: Arc::new(labels),
             members,
             combiner,
@@ -181,26 +183,26 @@ impl Bundle {
     }
 }
 
-impl Page {
+impl BundleManifest {
     /// Reads a folder's page and checks its versions.
     ///
     /// # Errors
     /// [`BundleError`], but none about members.
     pub fn read(folder: &Path) -> Result<Self, BundleError> {
-        let path = folder.join(PAGE);
+        let path = folder.join(MANIFEST);
         let text = lethe_learn::read_text(&path).map_err(|source| io(&path, source))?;
         Self::parse(&path, &text)
     }
 
     fn parse(path: &Path, text: &str) -> Result<Self, BundleError> {
         let path = path.to_owned();
-        let mut page: Self = toml::from_str(text).map_err(|error| BundleError::Page {
+        let mut manifest: Self = toml::from_str(text).map_err(|error| BundleError::Manifest {
             path: path.clone(),
             message: error.to_string(),
         })?;
         for (what, found, expected) in [
-            ("bundle format", page.format, BUNDLE_VERSION),
-            ("tokenizer", page.tokenizer, TOKENIZER_VERSION),
+            ("bundle format", manifest.format, BUNDLE_VERSION),
+            ("tokenizer", manifest.tokenizer, TOKENIZER_VERSION),
         ] {
             if found != expected {
                 return Err(BundleError::Version {
@@ -211,7 +213,7 @@ impl Page {
                 });
             }
         }
-        let count = page.members.len();
+        let count = manifest.members.len();
         let message = if count == 0 || count > MemberSet::CAPACITY {
             Some(format!(
                 "{count} members; a bundle has 1 to {}",
@@ -219,27 +221,28 @@ impl Page {
             ))
         } else {
             let same = |part: &&Part| {
-                page.members
+                manifest
+                    .members
                     .iter()
                     .filter(|other| other.name == part.name)
                     .count()
                     > 1
             };
-            let twice = page.members.iter().find(same);
+            let twice = manifest.members.iter().find(same);
             twice.map(|part| format!("two members are called `{}`", part.name))
         };
         match message {
-            Some(message) => Err(BundleError::Page { path, message }),
+            Some(message) => Err(BundleError::Manifest { path, message }),
             None => {
-                page.file_digest = Some(sha256(text.as_bytes()));
-                Ok(page)
+                manifest.file_digest = Some(sha256(text.as_bytes()));
+                Ok(manifest)
             }
         }
     }
 
     fn combiner(&self, labels: &LabelSet, folder: &Path) -> Result<Arc<dyn Combine>, BundleError> {
-        let refused = |message| BundleError::Page {
-            path: folder.join(PAGE),
+        let refused = |message| BundleError::Manifest {
+            path: folder.join(MANIFEST),
             message,
         };
         match &self.combine {
@@ -255,7 +258,7 @@ impl Page {
             } => {
                 let path = folder.join(COMBINER);
                 let bytes = lethe_learn::read(&path).map_err(|source| io(&path, source))?;
-                let damaged = |message| BundleError::Page {
+                let damaged = |message| BundleError::Manifest {
                     path: path.clone(),
                     message,
                 };
@@ -288,7 +291,7 @@ impl Part {
     /// The member as an engine's configuration has it, its paths in the bundle's folder.
     ///
     /// # Errors
-    /// [`BundleError::Page`], naming the member and the key.
+    /// [`BundleError::Manifest`], naming the member and the key.
     pub fn config(&self, folder: &Path) -> Result<MemberConfig, BundleError> {
         let mut table = self.member.clone();
         if let Some(toml::Value::String(path)) = table.get_mut("path") {
@@ -299,8 +302,8 @@ impl Part {
         }
         table
             .try_into()
-            .map_err(|error: toml::de::Error| BundleError::Page {
-                path: folder.join(PAGE),
+            .map_err(|error: toml::de::Error| BundleError::Manifest {
+                path: folder.join(MANIFEST),
                 message: format!("member `{}`: {}", self.name, error.message()),
             })
     }

@@ -5,11 +5,11 @@ use std::cell::OnceCell;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 
-use lethe_core::{Annotation, Annotations, Beaten, Combine, Decision, LabelId, MemberSet, Span};
+use lethe_core::{Annotation, Annotations, Combine, Decision, LabelId, MemberSet, OverruledSpan, Span};
 use lethe_corpus::{Counts, FoldError};
 use lethe_linear::TrainError;
 
-use crate::Said;
+use crate::PredictionSet;
 
 /// Why a combiner cannot be fitted.
 #[derive(Debug, thiserror::Error)]
@@ -46,8 +46,8 @@ pub struct Candidate {
 }
 
 /// Every distinct span with a label that a member said of a note, sorted.
-pub fn candidates(said: &[&Annotations]) -> Vec<Candidate> {
-    let members = said.iter().enumerate();
+pub fn candidates(predictions: &[&Annotations]) -> Vec<Candidate> {
+    let members = predictions.iter().enumerate();
     let mut all: Vec<Candidate> = members
         .flat_map(|(member, annotations)| {
             annotations.iter().map(move |annotation| Candidate {
@@ -76,31 +76,32 @@ impl Candidate {
 }
 
 /// Whether there is an annotation of exactly this span with this label.
-pub(crate) fn has(said: &Annotations, span: Span, label: LabelId) -> bool {
-    said.starting_from(span.start())
+pub(crate) fn has(predictions: &Annotations, span: Span, label: LabelId) -> bool {
+    predictions
+        .starting_from(span.start())
         .take_while(|a| a.span.start() == span.start())
         .any(|a| (a.span, a.label) == (span, label))
 }
 
 /// Refuses ensembles that votes cannot be counted for.
-pub(crate) fn check_members(said: &Said) -> Result<(), FitError> {
-    match said.members.len() {
+pub(crate) fn check_members(predictions: &PredictionSet) -> Result<(), FitError> {
+    match predictions.members.len() {
         1..=MemberSet::CAPACITY => Ok(()),
         n => Err(FitError::Members(n)),
     }
 }
 
 /// Who said what of a note, by place: what a combiner tells of its decisions.
-pub(crate) struct VoteIndex<'a> {
-    said: &'a [&'a Annotations],
+pub(crate) struct NoteVotes<'a> {
+    predictions: &'a [&'a Annotations],
     /// For each member's annotations how far all up to each reach; made when something is asked that nobody said exactly.
     reach: OnceCell<Vec<Vec<usize>>>,
 }
 
-impl<'a> VoteIndex<'a> {
-    pub(crate) const fn new(said: &'a [&'a Annotations]) -> Self {
+impl<'a> NoteVotes<'a> {
+    pub(crate) const fn new(predictions: &'a [&'a Annotations]) -> Self {
         Self {
-            said,
+            predictions,
             reach: OnceCell::new(),
         }
     }
@@ -108,20 +109,23 @@ impl<'a> VoteIndex<'a> {
     /// The decision for a span and what the audit tells of it: who said exactly this, or where nobody did (a combiner of
     /// sequences may join separate predictions) with a prediction that overlaps it.
     pub(crate) fn decision(&self, span: Span, label: LabelId, ranks: &[u32], score: f32) -> Decision {
-        let mut votes = votes(self.said, |_, said| {
-            let mut here = said
+        let mut votes = votes(self.predictions, |_, predictions| {
+            let mut here = predictions
                 .starting_from(span.start())
                 .take_while(|a| a.span.start() == span.start());
             here.find(|a| (a.span, a.label) == (span, label))
         });
         if votes.is_empty() {
-            let reach = self
-                .reach
-                .get_or_init(|| self.said.iter().map(|said| reach(said)).collect());
-            votes = self::votes(self.said, |member, said| {
+            let reach = self.reach.get_or_init(|| {
+                self.predictions
+                    .iter()
+                    .map(|predictions| reach(predictions))
+                    .collect()
+            });
+            votes = self::votes(self.predictions, |member, predictions| {
                 let reach = reach.get(member)?;
                 let first = reach.partition_point(|&end| end <= span.start());
-                let rest = said.iter().as_slice().get(first..)?.iter();
+                let rest = predictions.iter().as_slice().get(first..)?.iter();
                 rest.take_while(|a| a.span.start() < span.end())
                     .find(|a| a.span.overlaps(span))
             });
@@ -141,20 +145,20 @@ impl<'a> VoteIndex<'a> {
 }
 
 /// For each annotation the furthest end of it and those before it.
-fn reach(said: &Annotations) -> Vec<usize> {
+fn reach(predictions: &Annotations) -> Vec<usize> {
     let furthest = |most: &mut usize, a: &Annotation| {
         *most = a.span.end().max(*most);
         Some(*most)
     };
-    said.iter().scan(0, furthest).collect()
+    predictions.iter().scan(0, furthest).collect()
 }
 
 /// The predictions of each member that `find` selects.
 fn votes<'a>(
-    said: &[&'a Annotations],
+    predictions: &[&'a Annotations],
     find: impl Fn(usize, &'a Annotations) -> Option<&'a Annotation>,
 ) -> Vec<(usize, &'a Annotation)> {
-    let members = said.iter().enumerate();
+    let members = predictions.iter().enumerate();
     members
         .filter_map(|(member, &annotations)| Some((member, find(member, annotations)?)))
         .collect()
@@ -162,22 +166,22 @@ fn votes<'a>(
 
 /// What stays of two scored spans that overlap is the lesser: the one of the higher score, then the longer, then the earlier,
 /// then the one of the lower label.
-pub(crate) fn surer(one: (f64, Span, LabelId), other: (f64, Span, LabelId)) -> Ordering {
+pub(crate) fn by_score(one: (f64, Span, LabelId), other: (f64, Span, LabelId)) -> Ordering {
     let place = |(_, span, label): (f64, Span, LabelId)| (Reverse(span.len()), span, label);
     (other.0.total_cmp(&one.0)).then_with(|| place(one).cmp(&place(other)))
 }
 
-/// Of decisions with what they scored the [`surer`] stays where two overlap; the loser records the winner. Sorted by
+/// Of decisions with what they scored the [`by_score`] stays where two overlap; the loser records the winner. Sorted by
 /// start.
-pub(crate) fn surest(mut scored: Vec<(f64, Decision)>) -> Vec<Decision> {
+pub(crate) fn resolve_by_score(mut scored: Vec<(f64, Decision)>) -> Vec<Decision> {
     let of = |(score, d): &(f64, Decision)| (*score, d.span, d.label);
-    scored.sort_by(|one, other| surer(of(one), of(other)));
+    scored.sort_by(|one, other| by_score(of(one), of(other)));
     let mut kept: BTreeMap<usize, Decision> = BTreeMap::new();
     for (_, decision) in scored {
         // What is kept does not overlap: only the last one that begins before this ends can reach into it.
         let before = kept.range_mut(..decision.span.end()).next_back();
         match before.filter(|(_, other)| other.span.overlaps(decision.span)) {
-            Some((_, other)) => other.beat.push(Beaten::of(&decision)),
+            Some((_, other)) => other.overruled.push(OverruledSpan::of(&decision)),
             None => {
                 kept.insert(decision.span.start(), decision);
             }
@@ -187,10 +191,10 @@ pub(crate) fn surest(mut scored: Vec<(f64, Decision)>) -> Vec<Decision> {
 }
 
 /// Strict counts against gold of what a combiner makes of all that was said.
-pub fn judge(combine: &dyn Combine, said: &Said) -> Counts {
+pub fn evaluate(combine: &dyn Combine, predictions: &PredictionSet) -> Counts {
     let mut counts = Counts::default();
-    for (note, gold) in said.batch.notes().zip(&said.gold) {
-        let decisions = combine.decide(note, &said.row(note.row));
+    for (note, gold) in predictions.batch.notes().zip(&predictions.gold) {
+        let decisions = combine.decide(note, &predictions.row(note.row));
         let hits = decisions
             .iter()
             .filter(|decision| has(gold, decision.span, decision.label))
@@ -229,10 +233,10 @@ mod tests {
     }
 
     #[test]
-    fn a_decision_names_who_said_exactly_this_else_who_overlaps_it() {
+    fn a_decision_names_the_members_with_the_same_span_else_those_that_overlap_it() {
         let [a, b] = [says(&[(0, 4, 0)]), says(&[(2, 6, 7)])];
-        let said = [&a, &b];
-        let index = VoteIndex::new(&said);
+        let predictions = [&a, &b];
+        let index = NoteVotes::new(&predictions);
         let exact = index.decision(Span::between(0, 4), LabelId(0), &[0, 1], 0.25);
         assert_eq!((exact.members.0, exact.scores.len(), exact.rule), (0b01, 1, ""));
         let joined = index.decision(Span::between(0, 6), LabelId(0), &[0, 1], 0.25);
@@ -244,18 +248,18 @@ mod tests {
     }
 
     #[test]
-    fn of_two_that_overlap_the_surer_stays_and_the_other_is_told() {
+    fn of_two_overlapping_decisions_the_higher_score_wins_and_the_other_is_overruled() {
         let decision =
             |start, end| Decision::new(Span::between(start, end), LabelId(0), MemberSet::default(), 0.5);
-        let kept = surest(vec![
+        let kept = resolve_by_score(vec![
             (0.5, decision(0, 4)),
             (1.0, decision(3, 5)),
             (0.1, decision(5, 9)),
         ]);
-        let told: Vec<_> = kept.iter().map(|d| (d.span.start(), d.beat.len())).collect();
+        let told: Vec<_> = kept.iter().map(|d| (d.span.start(), d.overruled.len())).collect();
         assert_eq!(told, [(3, 1), (5, 0)]);
         // On equal scores the longer.
-        let kept = surest(vec![(0.5, decision(0, 4)), (0.5, decision(0, 6))]);
+        let kept = resolve_by_score(vec![(0.5, decision(0, 4)), (0.5, decision(0, 6))]);
         assert_eq!((kept.len(), kept[0].span.end()), (1, 6));
     }
 }

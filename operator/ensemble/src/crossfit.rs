@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use lethe_core::Decision;
 use lethe_corpus::{FoldError, Folds, Group, folds};
-use lethe_learn::Watch;
+use lethe_learn::Observer;
 
-use crate::{Fitted, FittedError, Said};
+use crate::{Fitted, FittedError, PredictionSet};
 
 /// Folds that a combiner is judged in.
 const FOLDS: usize = 5;
@@ -20,27 +20,27 @@ impl Fitted {
     /// [`FittedError`].
     pub fn crossfit(
         kind: &str,
-        said: &Said,
+        predictions: &PredictionSet,
         seed: u64,
-        watch: &mut dyn Watch,
+        observer: &mut dyn Observer,
     ) -> Option<Result<Vec<Vec<Decision>>, FittedError>> {
-        let mut decided = vec![Vec::new(); said.documents.len()];
-        let parts = match parts(said, FOLDS, seed) {
+        let mut decided = vec![Vec::new(); predictions.documents.len()];
+        let parts = match parts(predictions, FOLDS, seed) {
             Ok(parts) => parts,
             Err(error) => return Some(Err(error.into())),
         };
         for fold in 0..parts.count() {
             let split = parts.split(fold);
-            let others = match said.pick(&split.train) {
+            let others = match predictions.pick(&split.train) {
                 Ok(others) => others,
                 Err(error) => return Some(Err(error.into())),
             };
-            let combiner = match Self::fit(kind, &others, seed, watch)? {
+            let combiner = match Self::fit(kind, &others, seed, observer)? {
                 Ok(fitted) => fitted.combiner(),
                 Err(error) => return Some(Err(error)),
             };
             for row in split.held {
-                decided[row] = combiner.decide(said.batch.note(row), &said.row(row));
+                decided[row] = combiner.decide(predictions.batch.note(row), &predictions.row(row));
             }
         }
         Some(Ok(decided))
@@ -49,37 +49,40 @@ impl Fitted {
 
 /// Parts of the documents: no patient's documents in two of them, where all documents say whose they are. As many as
 /// asked for, or as many as there are patients or documents.
-pub(crate) fn parts(said: &Said, most: usize, seed: u64) -> Result<Folds, FoldError> {
-    let patients = said.documents.iter().map(|document| document.patient.as_deref());
+pub(crate) fn parts(predictions: &PredictionSet, most: usize, seed: u64) -> Result<Folds, FoldError> {
+    let patients = predictions
+        .documents
+        .iter()
+        .map(|document| document.patient.as_deref());
     let patients: BTreeSet<Option<&str>> = patients.collect();
     let (by, groups) = if patients.contains(&None) {
-        (Group::Document, said.documents.len())
+        (Group::Document, predictions.documents.len())
     } else {
         (Group::Patient, patients.len())
     };
-    folds(&said.documents, most.min(groups), by, seed)
+    folds(&predictions.documents, most.min(groups), by, seed)
 }
 
 #[cfg(test)]
 mod tests {
-    use lethe_learn::Quiet;
+    use lethe_learn::NoObserver;
 
     use super::*;
     use crate::invented::invented;
 
     #[test]
     fn every_document_is_decided_by_a_combiner_that_has_not_seen_it() {
-        let (said, _) = invented(3, 40, &[0.1, 0.2, 0.3]);
-        let crossfit = |said: &Said| {
-            let decided = Fitted::crossfit("decision-templates", said, 1, &mut Quiet);
+        let (predictions, _) = invented(3, 40, &[0.1, 0.2, 0.3]);
+        let crossfit = |predictions: &PredictionSet| {
+            let decided = Fitted::crossfit("decision-templates", predictions, 1, &mut NoObserver);
             decided.unwrap().unwrap()
         };
-        let whole = crossfit(&said);
+        let whole = crossfit(&predictions);
         assert!(whole.iter().filter(|decisions| !decisions.is_empty()).count() > 30);
         // Another gold of one document changes nothing of what is decided there.
-        let mut other = said.clone();
+        let mut other = predictions.clone();
         other.gold[7] = lethe_core::Annotations::default();
         assert_eq!(crossfit(&other)[7], whole[7]);
-        assert!(Fitted::crossfit("no such", &said, 1, &mut Quiet).is_none());
+        assert!(Fitted::crossfit("no such", &predictions, 1, &mut NoObserver).is_none());
     }
 }

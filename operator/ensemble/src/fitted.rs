@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use lethe_core::{BatchError, Combine, LabelSet};
 use lethe_corpus::FoldError;
-use lethe_learn::Watch;
+use lethe_learn::Observer;
 
 use crate::{
-    FitError, Said, SavedError, StackedLstm, StackedLstmConfig, StackedLstmError, StackedSearn,
+    FitError, PredictionSet, SavedError, StackedLstm, StackedLstmConfig, StackedLstmError, StackedSearn,
     StackedSearnConfig, StackedSvm, StackedSvmConfig, Templates, TemplatesConfig,
 };
 
@@ -51,25 +51,29 @@ impl Fitted {
         "stacked-lstm",
     ];
 
-    /// Fits the combiner of this name; `None` if the name is unknown. The same seed gives the same combiner. `watch` sees the
+    /// Fits the combiner of this name; `None` if the name is unknown. The same seed gives the same combiner. `observer` sees the
     /// passes of those that take long.
     ///
     /// # Errors
     /// [`FittedError`].
     pub fn fit(
         kind: &str,
-        said: &Said,
+        predictions: &PredictionSet,
         seed: u64,
-        watch: &mut dyn Watch,
+        observer: &mut dyn Observer,
     ) -> Option<Result<Self, FittedError>> {
         let fitted = match kind {
-            "decision-templates" => Templates::fit(said, &TemplatesConfig::default()).map(Self::Templates),
-            "stacked-svm" => StackedSvm::fit(said, &StackedSvmConfig::default(), seed).map(Self::StackedSvm),
+            "decision-templates" => {
+                Templates::fit(predictions, &TemplatesConfig::default()).map(Self::Templates)
+            }
+            "stacked-svm" => {
+                StackedSvm::fit(predictions, &StackedSvmConfig::default(), seed).map(Self::StackedSvm)
+            }
             "stacked-searn" => {
-                StackedSearn::fit(said, &StackedSearnConfig::default(), seed).map(Self::StackedSearn)
+                StackedSearn::fit(predictions, &StackedSearnConfig::default(), seed).map(Self::StackedSearn)
             }
             "stacked-lstm" => {
-                let network = StackedLstm::fit(said, &StackedLstmConfig::default(), seed, watch);
+                let network = StackedLstm::fit(predictions, &StackedLstmConfig::default(), seed, observer);
                 return Some(network.map(Self::StackedLstm).map_err(FittedError::from));
             }
             _ => return None,
@@ -94,7 +98,7 @@ impl Fitted {
     /// The bytes that [`Fitted::from_bytes`] reads.
     ///
     /// # Errors
-    /// [`SavedError::Page`].
+    /// [`SavedError::Header`].
     pub fn to_bytes(&self) -> Result<Vec<u8>, SavedError> {
         match self {
             Self::Templates(templates) => templates.to_bytes(),

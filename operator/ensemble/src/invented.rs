@@ -5,31 +5,31 @@ use lethe_corpus::{Document, Mark};
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
-use crate::Said;
+use crate::PredictionSet;
 
 const LABELS: [&str; 3] = ["AGE", "CITY", "NAME"];
 const WORDS: u32 = 40;
 
 /// Two sets of as many notes, to fit on and to test on. Each member misses, mislabels, cuts short or invents a span with
 /// its own share of errors.
-pub(crate) fn invented(seed: u64, notes: usize, errors: &[f64]) -> (Said, Said) {
+pub(crate) fn invented(seed: u64, notes: usize, errors: &[f64]) -> (PredictionSet, PredictionSet) {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut set = || {
         let gold: Vec<Document> = (0..notes).map(|i| note(i, &mut random)).collect();
         let members = errors.iter().enumerate().map(|(m, &share)| {
-            let said = gold.iter().map(|gold| member(gold, share, &mut random)).collect();
-            (format!("member-{m}"), said)
+            let predictions = gold.iter().map(|gold| member(gold, share, &mut random)).collect();
+            (format!("member-{m}"), predictions)
         });
         let members = members.collect();
-        Said::new(gold, members, None).unwrap()
+        PredictionSet::new(gold, members, None).unwrap()
     };
     (set(), set())
 }
 
 /// The best member's strict micro-F1.
-pub(crate) fn best_member(said: &Said) -> f64 {
-    (0..said.members.len())
-        .map(|member| said.counts(member).f1())
+pub(crate) fn best_member(predictions: &PredictionSet) -> f64 {
+    (0..predictions.members.len())
+        .map(|member| predictions.counts(member).f1())
         .fold(0.0, f64::max)
 }
 

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use lethe_core::{Annotation, MemberSet};
 
-use crate::Said;
+use crate::PredictionSet;
 use crate::candidates::has;
 
 /// What only one member of a set finds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Alone {
+pub struct UniqueFinds {
     /// Gold spans that it alone has exactly: label, start and end.
     pub spans: u64,
     /// Gold's characters that it alone covers, whatever the label.
@@ -104,20 +104,20 @@ impl SharedErrors {
 }
 
 /// What each member of a set finds alone, in the set's order.
-pub fn found_alone(said: &Said, members: MemberSet) -> Vec<Alone> {
-    let mut all = vec![Alone::default(); said.members.len()];
-    for (row, document) in said.documents.iter().enumerate() {
-        for gold in &said.gold[row] {
+pub fn found_alone(predictions: &PredictionSet, members: MemberSet) -> Vec<UniqueFinds> {
+    let mut all = vec![UniqueFinds::default(); predictions.members.len()];
+    for (row, document) in predictions.documents.iter().enumerate() {
+        for gold in &predictions.gold[row] {
             let found = members
                 .iter()
-                .filter(|&member| has(&said.by_member[member][row], gold.span, gold.label))
+                .filter(|&member| has(&predictions.by_member[member][row], gold.span, gold.label))
                 .fold(MemberSet::default(), MemberSet::with);
             if let Some(member) = only(found) {
                 all[member].spans += 1;
             }
         }
-        let gold = covered(document.text.len(), said.gold[row].iter(), 1);
-        let under = who(said, row, members);
+        let gold = covered(document.text.len(), predictions.gold[row].iter(), 1);
+        let under = who(predictions, row, members);
         for (at, _) in document.text.char_indices().filter(|&(at, _)| gold[at] != 0) {
             if let Some(member) = only(MemberSet(under[at])) {
                 all[member].characters += 1;
@@ -128,30 +128,32 @@ pub fn found_alone(said: &Said, members: MemberSet) -> Vec<Alone> {
 }
 
 /// The errors that all members of a set share.
-pub fn shared_errors(said: &Said, members: MemberSet) -> SharedErrors {
+pub fn shared_errors(predictions: &PredictionSet, members: MemberSet) -> SharedErrors {
     let mut errors = SharedErrors::default();
     let mut labels: BTreeMap<_, SharedByLabel> = BTreeMap::new();
-    for (row, document) in said.documents.iter().enumerate() {
+    for (row, document) in predictions.documents.iter().enumerate() {
         let text = &document.text;
-        let under = who(said, row, members);
-        let gold = covered(text.len(), said.gold[row].iter(), 1);
+        let under = who(predictions, row, members);
+        let gold = covered(text.len(), predictions.gold[row].iter(), 1);
         for (at, _) in text.char_indices().filter(|&(at, _)| gold[at] != 0) {
             errors.characters += 1;
             errors.uncovered += u64::from(under[at] == 0);
         }
-        for gold in &said.gold[row] {
-            let name = &said.labels.label(gold.label).name;
+        for gold in &predictions.gold[row] {
+            let name = &predictions.labels.label(gold.label).name;
             let counts = labels.entry(gold.label).or_insert_with(|| SharedByLabel {
                 label: name.clone(),
                 ..SharedByLabel::default()
             });
             counts.gold += 1;
             errors.gold += 1;
-            let found = |member: usize| has(&said.by_member[member][row], gold.span, gold.label);
+            let found = |member: usize| has(&predictions.by_member[member][row], gold.span, gold.label);
             if members.iter().any(found) {
                 continue;
             }
-            let there = members.iter().flat_map(|member| &said.by_member[member][row]);
+            let there = members
+                .iter()
+                .flat_map(|member| &predictions.by_member[member][row]);
             let there: Vec<&Annotation> = there.filter(|other| other.span.overlaps(gold.span)).collect();
             let missed = if there.is_empty() {
                 Missed::Nothing
@@ -182,7 +184,7 @@ pub fn shared_errors(said: &Said, members: MemberSet) -> SharedErrors {
                 missed,
                 as_labels: ids
                     .into_iter()
-                    .map(|id| said.labels.label(id).name.clone())
+                    .map(|id| predictions.labels.label(id).name.clone())
                     .collect(),
                 leaks,
             });
@@ -201,10 +203,14 @@ fn only(members: MemberSet) -> Option<usize> {
 }
 
 /// For each byte the members with a span over it.
-fn who(said: &Said, row: usize, members: MemberSet) -> Vec<u64> {
-    let mut under = vec![0; said.documents[row].text.len()];
+fn who(predictions: &PredictionSet, row: usize, members: MemberSet) -> Vec<u64> {
+    let mut under = vec![0; predictions.documents[row].text.len()];
     for member in members.iter() {
-        let own = covered(under.len(), said.by_member[member][row].iter(), 1 << member);
+        let own = covered(
+            under.len(),
+            predictions.by_member[member][row].iter(),
+            1 << member,
+        );
         for (all, own) in under.iter_mut().zip(own) {
             *all |= own;
         }
@@ -224,11 +230,11 @@ fn covered<'a>(bytes: usize, spans: impl Iterator<Item = &'a Annotation>, mark: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::said::tests::document;
+    use crate::prediction_set::tests::document;
 
     const TEXT: &str = "Eva Ñuñez, 40, Burgos, 3 Mayo";
 
-    fn said() -> Said {
+    fn predictions() -> PredictionSet {
         // Eva Ñuñez: bytes 0 to 11; 40: 13; Burgos: 17; 3 Mayo: 25.
         let gold = [
             (0, 11, "NAME"),
@@ -239,7 +245,7 @@ mod tests {
         let one = [(0, 11, "NAME"), (17, 23, "NAME"), (25, 26, "DATE")];
         let other = [(0, 3, "NAME"), (17, 23, "DATE"), (25, 26, "DATE")];
         let marked = |marks: &[(u32, u32, &str)]| vec![document("a", TEXT, marks)];
-        Said::new(
+        PredictionSet::new(
             marked(&gold),
             vec![
                 ("one".to_owned(), marked(&one)),
@@ -252,21 +258,21 @@ mod tests {
 
     #[test]
     fn a_member_is_worth_what_only_it_finds() {
-        let alone = |members| found_alone(&said(), MemberSet(members));
+        let alone = |members| found_alone(&predictions(), MemberSet(members));
         // Of the name the other covers three characters; both cover city and day.
         assert_eq!(
             alone(0b11),
             [
-                Alone {
+                UniqueFinds {
                     spans: 1,
                     characters: 6
                 },
-                Alone::default()
+                UniqueFinds::default()
             ]
         );
         assert_eq!(
             alone(0b10),
-            [Alone {
+            [UniqueFinds {
                 spans: 0,
                 characters: 3 + 6 + 1
             }]
@@ -275,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_shared_error_is_nothing_another_label_or_other_boundaries_and_leaks_if_a_letter_is_bare() {
-        let errors = shared_errors(&said(), MemberSet(0b11));
+        let errors = shared_errors(&predictions(), MemberSet(0b11));
         let told: Vec<(&str, Missed, bool)> = errors
             .cases
             .iter()

@@ -1,7 +1,6 @@
 //! How several members' annotations become decisions (Kim 2019, 2020; Singh 2020), fitted on each member's predictions for
 //! documents that it was not fitted to.
 
-mod ballot;
 mod bundle;
 mod candidates;
 mod cost;
@@ -12,8 +11,8 @@ mod fitted;
 mod invented;
 pub mod leak;
 mod objective;
+mod prediction_set;
 pub mod prune;
-mod said;
 mod saved;
 mod signature;
 mod stacked_lstm;
@@ -23,16 +22,16 @@ mod tags;
 mod tally;
 mod templates;
 mod versions;
+mod vote_index;
 
-pub use ballot::Ballot;
-pub use bundle::{BUNDLE_VERSION, Bundle, BundleError, Measured, Page, Part, Provenance, Rule};
-pub use candidates::{Candidate, FitError, candidates, judge};
+pub use bundle::{BUNDLE_VERSION, Bundle, BundleError, BundleManifest, Measured, Part, Provenance, Rule};
+pub use candidates::{Candidate, FitError, candidates, evaluate};
 pub use cost::{Cost, Costs};
 pub use fitted::{Fitted, FittedError};
 pub use lethe_members::{Brier, Probabilistic, Weight, Weighted, WeightedError};
 pub use objective::{Floor, Measure, Objective, ObjectiveError, Standing};
+pub use prediction_set::{PredictionError, PredictionSet};
 pub use prune::{PruneError, PruneOptions, Pruned, prune};
-pub use said::{Said, SaidError};
 pub use saved::SavedError;
 pub use signature::{SIGNATURE, Signers};
 pub use stacked_lstm::{StackedLstm, StackedLstmConfig, StackedLstmError};
@@ -42,3 +41,4 @@ pub use tags::{tag_set, token_tags};
 pub use tally::Tally;
 pub use templates::{Templates, TemplatesConfig};
 pub use versions::Versions;
+pub use vote_index::VoteIndex;

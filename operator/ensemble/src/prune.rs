@@ -26,7 +26,7 @@ pub use report::{
 };
 
 use crate::leak::{found_alone, shared_errors};
-use crate::{Ballot, Cost, Costs, Objective, Said, Standing, Tally};
+use crate::{Cost, Costs, Objective, PredictionSet, Standing, Tally, VoteIndex};
 
 /// How to prune.
 #[derive(Clone, Debug, Default)]
@@ -124,14 +124,14 @@ impl Tried {
 }
 
 /// All that a set is judged by.
-struct Judge<'a> {
-    ballot: Ballot,
+struct Evaluator<'a> {
+    vote_index: VoteIndex,
     options: &'a PruneOptions,
     costs: Costs,
     ranks: Vec<u32>,
 }
 
-impl Judge<'_> {
+impl Evaluator<'_> {
     fn voting(&self, threshold: u32) -> Voting {
         Voting {
             threshold,
@@ -155,8 +155,8 @@ impl Judge<'_> {
         }
     }
 
-    fn judge(&self, voting: &Voting, members: MemberSet) -> Tried {
-        let tally = self.ballot.tally(voting, members);
+    fn evaluate(&self, voting: &Voting, members: MemberSet) -> Tried {
+        let tally = self.vote_index.tally(voting, members);
         let cost = self.costs.of(members);
         Tried {
             threshold: voting.threshold,
@@ -174,14 +174,14 @@ impl Judge<'_> {
 ///
 /// # Errors
 /// [`PruneError`], if the options are not of these members.
-pub fn prune(said: &Said, options: &PruneOptions) -> Result<Pruned, PruneError> {
-    check(said, options)?;
-    let all = everyone(said.members.len());
-    let judge = Judge {
-        ballot: Ballot::new(said, options.solo_min_scores),
+pub fn prune(predictions: &PredictionSet, options: &PruneOptions) -> Result<Pruned, PruneError> {
+    check(predictions, options)?;
+    let all = everyone(predictions.members.len());
+    let evaluator = Evaluator {
+        vote_index: VoteIndex::new(predictions, options.solo_min_scores),
         options,
         costs: Costs(options.costs.clone()),
-        ranks: said.ranks(),
+        ranks: predictions.ranks(),
     };
     let thresholds: Vec<u32> = match options.thresholds.as_slice() {
         [] => (1..=all.len()).collect(),
@@ -189,14 +189,14 @@ pub fn prune(said: &Said, options: &PruneOptions) -> Result<Pruned, PruneError> 
     };
     let (mut paths, mut tried) = (Vec::new(), Vec::new());
     for &threshold in &thresholds {
-        paths.push(path::eliminate(&judge, threshold, all, &mut tried));
+        paths.push(path::eliminate(&evaluator, threshold, all, &mut tried));
         if options.every_set {
-            let voting = judge.voting(threshold);
+            let voting = evaluator.voting(threshold);
             let sets = (1..=all.0).map(MemberSet);
             let may_be = |set: &MemberSet| {
-                set.0 & options.keep.0 == options.keep.0 && set.len() >= judge.least(threshold)
+                set.0 & options.keep.0 == options.keep.0 && set.len() >= evaluator.least(threshold)
             };
-            tried.extend(sets.filter(may_be).map(|set| judge.judge(&voting, set)));
+            tried.extend(sets.filter(may_be).map(|set| evaluator.evaluate(&voting, set)));
         }
     }
     let best = |of: &mut dyn Iterator<Item = Tried>| {
@@ -213,26 +213,26 @@ pub fn prune(said: &Said, options: &PruneOptions) -> Result<Pruned, PruneError> 
     let chosen = if bounded { best_tried } else { best_stop };
     let by_category = options
         .by_category
-        .then(|| category::thresholds(&judge, &said.labels, chosen));
+        .then(|| category::thresholds(&evaluator, &predictions.labels, chosen));
     let left = |members: MemberSet| Left {
         members: members.iter().collect(),
-        alone: found_alone(said, members),
+        alone: found_alone(predictions, members),
         without: members
             .iter()
             .map(|member| LeftOut {
-                saved: judge.costs.saved(members, member),
-                tally: judge
-                    .ballot
-                    .tally(&judge.voting(chosen.threshold), without(members, member)),
+                saved: evaluator.costs.saved(members, member),
+                tally: evaluator
+                    .vote_index
+                    .tally(&evaluator.voting(chosen.threshold), without(members, member)),
             })
             .collect(),
-        shared_errors: shared_errors(said, members),
+        shared_errors: shared_errors(predictions, members),
     };
     let single = |member: usize| {
-        let alone = judge.judge(&judge.voting(1), MemberSet::default().with(member));
+        let alone = evaluator.evaluate(&evaluator.voting(1), MemberSet::default().with(member));
         PrunedMember {
-            name: said.members[member].clone(),
-            rank: judge.ranks[member],
+            name: predictions.members[member].clone(),
+            rank: evaluator.ranks[member],
             keep: options.keep.contains(member),
             always_redact: options.always_redact.contains(member),
             cost: options.costs.get(member).cloned(),
@@ -246,9 +246,9 @@ pub fn prune(said: &Said, options: &PruneOptions) -> Result<Pruned, PruneError> 
         redact_uncovered: options.redact_uncovered,
         agreement: options.agreement,
         require_corroboration: options.require_corroboration,
-        documents: said.documents.len() as u64,
-        members: (0..said.members.len()).map(single).collect(),
-        paths: paths.into_iter().map(|path| path.told(said)).collect(),
+        documents: predictions.documents.len() as u64,
+        members: (0..predictions.members.len()).map(single).collect(),
+        paths: paths.into_iter().map(|path| path.told(predictions)).collect(),
         chosen: Point::of(&chosen),
         by_stop_rule: !bounded,
         best_met: Point::of(&best_tried),
@@ -259,8 +259,8 @@ pub fn prune(said: &Said, options: &PruneOptions) -> Result<Pruned, PruneError> 
     })
 }
 
-fn check(said: &Said, options: &PruneOptions) -> Result<(), PruneError> {
-    let members = said.members.len();
+fn check(predictions: &PredictionSet, options: &PruneOptions) -> Result<(), PruneError> {
+    let members = predictions.members.len();
     if members == 0 || members > MemberSet::CAPACITY {
         return Err(PruneError::Members(members));
     }
@@ -269,7 +269,7 @@ fn check(said: &Said, options: &PruneOptions) -> Result<(), PruneError> {
         return Err(PruneError::Costs { members, costs });
     }
     let sound = |amount: f64| amount.is_finite() && amount >= 0.0;
-    for (cost, name) in options.costs.iter().zip(&said.members) {
+    for (cost, name) in options.costs.iter().zip(&predictions.members) {
         if !sound(cost.own) || cost.shared.as_ref().is_some_and(|(_, amount)| !sound(*amount)) {
             return Err(PruneError::Cost(name.clone()));
         }

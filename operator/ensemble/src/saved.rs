@@ -5,7 +5,7 @@ use lethe_core::{LabelSet, MemberSet};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::Said;
+use crate::PredictionSet;
 
 const MAGIC: &[u8; 8] = b"LETHECOM";
 const VERSION: u32 = 1;
@@ -42,7 +42,7 @@ pub enum SavedError {
     },
     /// Its page cannot be written.
     #[error("the combiner's settings cannot be written: {0}")]
-    Page(String),
+    Header(String),
 }
 
 /// Whom a combiner was fitted on and under which labels: the page of one whose numbers follow.
@@ -58,11 +58,11 @@ pub(crate) struct FittedOn {
 }
 
 impl FittedOn {
-    pub(crate) fn of(said: &Said) -> Self {
+    pub(crate) fn of(predictions: &PredictionSet) -> Self {
         Self {
-            members: said.members.clone(),
-            ranks: said.ranks(),
-            labels: names(&said.labels),
+            members: predictions.members.clone(),
+            ranks: predictions.ranks(),
+            labels: names(&predictions.labels),
         }
     }
 
@@ -83,13 +83,17 @@ pub(crate) fn are_ranked(members: &[String], ranks: &[u32]) -> bool {
 /// Puts a page and numbers together.
 ///
 /// # Errors
-/// [`SavedError::Page`].
-pub(crate) fn pack(kind: &'static str, page: &impl Serialize, numbers: &[u8]) -> Result<Vec<u8>, SavedError> {
-    let page = toml::to_string(page).map_err(|error| SavedError::Page(error.to_string()))?;
+/// [`SavedError::Header`].
+pub(crate) fn pack(
+    kind: &'static str,
+    header: &impl Serialize,
+    numbers: &[u8],
+) -> Result<Vec<u8>, SavedError> {
+    let header = toml::to_string(header).map_err(|error| SavedError::Header(error.to_string()))?;
     let mut rest = vec![kind.len() as u8];
     rest.extend_from_slice(kind.as_bytes());
-    rest.extend_from_slice(&(page.len() as u32).to_le_bytes());
-    rest.extend_from_slice(page.as_bytes());
+    rest.extend_from_slice(&(header.len() as u32).to_le_bytes());
+    rest.extend_from_slice(header.as_bytes());
     rest.extend_from_slice(numbers);
     let mut bytes = MAGIC.to_vec();
     bytes.extend_from_slice(&VERSION.to_le_bytes());
@@ -122,11 +126,11 @@ pub(crate) fn unpack<'b, P: DeserializeOwned>(
         return Err(SavedError::Kind { wanted: kind });
     }
     let (&length, rest) = rest.split_first_chunk().ok_or(SavedError::Damaged)?;
-    let (page, numbers) = rest
+    let (header, numbers) = rest
         .split_at_checked(u32::from_le_bytes(length) as usize)
         .ok_or(SavedError::Damaged)?;
-    let page = toml::from_slice(page).map_err(|_| SavedError::Damaged)?;
-    Ok((page, numbers))
+    let header = toml::from_slice(header).map_err(|_| SavedError::Damaged)?;
+    Ok((header, numbers))
 }
 
 /// The names of a set's labels, in order: what a combiner that knows labels by number is bound to.
@@ -156,27 +160,27 @@ mod tests {
     use super::*;
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
-    struct Page {
+    struct Header {
         rate: f64,
     }
 
     #[test]
     fn what_is_packed_is_unpacked_and_every_cut_or_altered_byte_is_noticed() {
-        let bytes = pack("trial", &Page { rate: 0.1 }, &[1, 2, 3]).unwrap();
-        let (page, numbers): (Page, _) = unpack("trial", &bytes).unwrap();
-        assert_eq!((page, numbers), (Page { rate: 0.1 }, [1, 2, 3].as_slice()));
+        let bytes = pack("trial", &Header { rate: 0.1 }, &[1, 2, 3]).unwrap();
+        let (header, numbers): (Header, _) = unpack("trial", &bytes).unwrap();
+        assert_eq!((header, numbers), (Header { rate: 0.1 }, [1, 2, 3].as_slice()));
         for at in 0..bytes.len() {
-            assert!(unpack::<Page>("trial", &bytes[..at]).is_err());
+            assert!(unpack::<Header>("trial", &bytes[..at]).is_err());
             let mut altered = bytes.clone();
             altered[at] ^= 4;
-            assert!(unpack::<Page>("trial", &altered).is_err());
+            assert!(unpack::<Header>("trial", &altered).is_err());
         }
         assert_eq!(
-            unpack::<Page>("other", &bytes).unwrap_err(),
+            unpack::<Header>("other", &bytes).unwrap_err(),
             SavedError::Kind { wanted: "other" }
         );
         assert_eq!(
-            unpack::<Page>("trial", b"something").unwrap_err(),
+            unpack::<Header>("trial", b"something").unwrap_err(),
             SavedError::Magic
         );
     }

@@ -24,12 +24,12 @@ impl Signers {
     /// Reads the files of public keys, as minisign writes them.
     ///
     /// # Errors
-    /// [`BundleError::Io`] for a file that cannot be read, [`BundleError::Page`] for a file that is not a key, or if there are no keys.
+    /// [`BundleError::Io`] for a file that cannot be read, [`BundleError::Manifest`] for a file that is not a key, or if there are no keys.
     pub fn read(paths: &[PathBuf]) -> Result<Self, BundleError> {
         let mut keys = Vec::with_capacity(paths.len());
         for path in paths {
             let text = std::fs::read_to_string(path).map_err(|source| crate::bundle::io(path, source))?;
-            let key = PublicKey::decode(&text).map_err(|_| BundleError::Page {
+            let key = PublicKey::decode(&text).map_err(|_| BundleError::Manifest {
                 path: path.clone(),
                 message: "is no public key of minisign".to_owned(),
             })?;
@@ -46,7 +46,7 @@ impl Signers {
     ///
     /// # Errors
     /// [`BundleError::Signature`], naming the signature's file.
-    pub(crate) fn check(&self, folder: &Path, page: &[u8]) -> Result<(), BundleError> {
+    pub(crate) fn check(&self, folder: &Path, manifest: &[u8]) -> Result<(), BundleError> {
         let path = folder.join(SIGNATURE);
         let refused = |why: String| BundleError::Signature {
             path: path.clone(),
@@ -57,7 +57,7 @@ impl Signers {
         let signature =
             Signature::decode(&text).map_err(|_| refused("is no signature of minisign".to_owned()))?;
         // Without the digest first, as old versions signed, a page and a signature's comment could be taken for each other.
-        let signed = |key: &PublicKey| key.verify(page, &signature, false).is_ok();
+        let signed = |key: &PublicKey| key.verify(manifest, &signature, false).is_ok();
         if self.keys.iter().any(signed) {
             return Ok(());
         }

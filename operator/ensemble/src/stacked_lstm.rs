@@ -8,11 +8,11 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use lethe_core::{Annotations, Combine, Decision, LabelId, LabelSet, NoteView};
-use lethe_learn::{TagSet, Watch};
-use lethe_neural::{Heard, Stacked, StackedError, StackedScratch, StackedSettings};
+use lethe_learn::{Observer, TagSet};
+use lethe_neural::{MemberTags, Stacked, StackedError, StackedScratch, StackedSettings};
 
-use crate::Said;
-use crate::candidates::{FitError, VoteIndex, check_members};
+use crate::PredictionSet;
+use crate::candidates::{FitError, NoteVotes, check_members};
 use crate::saved::{FittedOn, SavedError, pack, unpack};
 use crate::tags::{tag_set, token_tags};
 
@@ -47,7 +47,7 @@ pub struct StackedLstm {
 /// The members' predictions for notes, as the network's input.
 #[derive(Default)]
 struct Reading {
-    said: Vec<u16>,
+    predictions: Vec<u16>,
     sequences: Vec<Range<usize>>,
     tokens: usize,
 }
@@ -59,17 +59,17 @@ impl StackedLstm {
     /// # Errors
     /// [`StackedLstmError`].
     pub fn fit(
-        said: &Said,
+        predictions: &PredictionSet,
         config: &StackedLstmConfig,
         seed: u64,
-        watch: &mut dyn Watch,
+        observer: &mut dyn Observer,
     ) -> Result<Self, StackedLstmError> {
-        check_members(said)?;
-        let tags = tag_set(&said.labels);
+        check_members(predictions)?;
+        let tags = tag_set(&predictions.labels);
         let (mut reading, mut gold) = (Reading::default(), Vec::new());
-        for note in said.batch.notes() {
-            reading.note(note, &said.row(note.row), &tags);
-            gold.extend(token_tags(note, &said.gold[note.row], &tags));
+        for note in predictions.batch.notes() {
+            reading.note(note, &predictions.row(note.row), &tags);
+            gold.extend(token_tags(note, &predictions.gold[note.row], &tags));
         }
         for sequence in &reading.sequences {
             // A span of gold that reaches over a sequence's end is two.
@@ -79,17 +79,17 @@ impl StackedLstm {
             spans.into_iter().for_each(|span| tags.write(own, span));
         }
         let network = Stacked::train(
-            said.members.len(),
+            predictions.members.len(),
             tags.len(),
             &tags,
-            reading.heard(),
+            reading.member_tags(),
             &gold,
             config,
             seed,
-            watch,
+            observer,
         )?;
         Ok(Self {
-            on: FittedOn::of(said),
+            on: FittedOn::of(predictions),
             network,
             pool: Mutex::default(),
         })
@@ -103,7 +103,7 @@ impl StackedLstm {
     /// The bytes that [`StackedLstm::from_bytes`] reads.
     ///
     /// # Errors
-    /// [`SavedError::Page`].
+    /// [`SavedError::Header`].
     pub fn to_bytes(&self) -> Result<Vec<u8>, SavedError> {
         pack(KIND, &self.on, &self.network.to_bytes())
     }
@@ -134,7 +134,7 @@ impl StackedLstm {
         // Nothing panics while the lock is held.
         let pool = || self.pool.lock().unwrap_or_else(PoisonError::into_inner);
         let mut scratch = pool().pop().unwrap_or_default();
-        let answer = self.network.tag(reading.heard(), &mut scratch);
+        let answer = self.network.tag(reading.member_tags(), &mut scratch);
         pool().push(scratch);
         answer
     }
@@ -145,17 +145,17 @@ impl Combine for StackedLstm {
     ///
     /// # Panics
     /// If there are not as many members as it was fitted on.
-    fn decide(&self, note: NoteView<'_>, said: &[&Annotations]) -> Vec<Decision> {
+    fn decide(&self, note: NoteView<'_>, predictions: &[&Annotations]) -> Vec<Decision> {
         assert_eq!(
-            said.len(),
+            predictions.len(),
             self.on.members.len(),
             "the members that it was fitted on"
         );
         let tags = self.network.tags();
         let mut reading = Reading::default();
-        reading.note(note, said, tags);
-        let (found, sure) = self.tag(&reading);
-        let votes = VoteIndex::new(said);
+        reading.note(note, predictions, tags);
+        let (found, token_scores) = self.tag(&reading);
+        let votes = NoteVotes::new(predictions);
         let sequences = reading.sequences.iter();
         let spans = sequences.flat_map(|range| {
             let spans = tags.decode(&found[range.clone()]).into_iter();
@@ -163,7 +163,7 @@ impl Combine for StackedLstm {
         });
         spans
             .map(|(first, last, label)| {
-                let score = sure[first..=last].iter().copied().fold(1.0, f32::min);
+                let score = token_scores[first..=last].iter().copied().fold(1.0, f32::min);
                 // Tags are those of the label set in its order.
                 let label = LabelId(label as u16);
                 votes.decision(note.tokens_span(first, last), label, &self.on.ranks, score)
@@ -178,28 +178,34 @@ impl Combine for StackedLstm {
 }
 
 impl Reading {
-    fn heard(&self) -> Heard<'_> {
-        Heard {
-            said: &self.said,
+    fn member_tags(&self) -> MemberTags<'_> {
+        MemberTags {
+            predictions: &self.predictions,
             sequences: &self.sequences,
         }
     }
 
     /// Appends a note.
-    fn note(&mut self, note: NoteView<'_>, said: &[&Annotations], tags: &TagSet) {
+    fn note(&mut self, note: NoteView<'_>, predictions: &[&Annotations], tags: &TagSet) {
         let first = self.tokens;
-        let (count, members) = (note.tokens.len(), said.len());
-        self.said.resize((first + count) * members, TagSet::OUTSIDE);
+        let (count, members) = (note.tokens.len(), predictions.len());
+        self.predictions
+            .resize((first + count) * members, TagSet::OUTSIDE);
         self.tokens += count;
-        let own = &mut self.said[first * members..];
-        for (member, annotations) in said.iter().enumerate().filter(|(_, said)| !said.is_empty()) {
+        let own = &mut self.predictions[first * members..];
+        for (member, annotations) in predictions
+            .iter()
+            .enumerate()
+            .filter(|(_, predictions)| !predictions.is_empty())
+        {
             let row = token_tags(note, annotations, tags);
             let to = own[member..].iter_mut().step_by(members);
             to.zip(row).for_each(|(to, tag)| *to = tag);
         }
         let inside = |token: usize| {
-            let said = &own[token * members..(token + 1) * members];
-            said.iter()
+            let predictions = &own[token * members..(token + 1) * members];
+            predictions
+                .iter()
                 .any(|&tag| tags.part(tag).is_some_and(|(_, part)| part > 0))
         };
         let mut start = 0;
@@ -220,10 +226,10 @@ impl Reading {
 #[cfg(test)]
 mod tests {
     use lethe_core::{Annotation, NoteBatch, Span};
-    use lethe_learn::Quiet;
+    use lethe_learn::NoObserver;
 
     use super::*;
-    use crate::candidates::judge;
+    use crate::candidates::evaluate;
     use crate::invented::{best_member, invented};
 
     fn small() -> StackedLstmConfig {
@@ -240,20 +246,20 @@ mod tests {
     #[test]
     fn where_members_err_apart_it_is_better_than_the_best_of_them() {
         let (fit, test) = invented(5, 150, &[0.10, 0.12, 0.14, 0.16, 0.18]);
-        let fitted = StackedLstm::fit(&fit, &small(), 1, &mut Quiet).unwrap();
-        let (f1, best) = (judge(&fitted, &test).f1(), best_member(&test));
+        let fitted = StackedLstm::fit(&fit, &small(), 1, &mut NoObserver).unwrap();
+        let (f1, best) = (evaluate(&fitted, &test).f1(), best_member(&test));
         assert!(f1 > best + 0.02, "{f1} against {best}");
         for note in test.batch.notes() {
-            let said = test.row(note.row);
-            let decisions = fitted.decide(note, &said);
+            let predictions = test.row(note.row);
+            let decisions = fitted.decide(note, &predictions);
             assert!(decisions.is_sorted_by(|a, b| a.span.end() <= b.span.start()));
             for decision in decisions {
                 assert!((0.0..=1.0).contains(&decision.score));
                 let exact = |member: usize| {
-                    let mut said = said[member].iter();
-                    said.any(|a| (a.span, a.label) == (decision.span, decision.label))
+                    let mut predictions = predictions[member].iter();
+                    predictions.any(|a| (a.span, a.label) == (decision.span, decision.label))
                 };
-                let all: Vec<usize> = (0..said.len()).filter(|&member| exact(member)).collect();
+                let all: Vec<usize> = (0..predictions.len()).filter(|&member| exact(member)).collect();
                 if !all.is_empty() {
                     assert_eq!(decision.members.iter().collect::<Vec<_>>(), all);
                 }
@@ -264,15 +270,15 @@ mod tests {
     #[test]
     fn what_is_saved_reads_back_and_decides_alike() {
         let (fit, test) = invented(6, 30, &[0.1, 0.2, 0.3]);
-        let fitted = StackedLstm::fit(&fit, &small(), 1, &mut Quiet).unwrap();
-        let again = StackedLstm::fit(&fit, &small(), 1, &mut Quiet).unwrap();
+        let fitted = StackedLstm::fit(&fit, &small(), 1, &mut NoObserver).unwrap();
+        let again = StackedLstm::fit(&fit, &small(), 1, &mut NoObserver).unwrap();
         let bytes = fitted.to_bytes().unwrap();
         assert_eq!(bytes, again.to_bytes().unwrap());
         let read = StackedLstm::from_bytes(&bytes, &fit.labels).unwrap();
         assert_eq!(read.members(), fitted.members());
         for note in test.batch.notes() {
-            let said = test.row(note.row);
-            assert_eq!(read.decide(note, &said), fitted.decide(note, &said));
+            let predictions = test.row(note.row);
+            assert_eq!(read.decide(note, &predictions), fitted.decide(note, &predictions));
         }
     }
 
@@ -280,7 +286,7 @@ mod tests {
     fn damaged_bytes_and_other_labels_are_refused() {
         let (fit, _) = invented(7, 10, &[0.1, 0.2]);
         let config = StackedLstmConfig { epochs: 1, ..small() };
-        let fitted = StackedLstm::fit(&fit, &config, 1, &mut Quiet).unwrap();
+        let fitted = StackedLstm::fit(&fit, &config, 1, &mut NoObserver).unwrap();
         let bytes = fitted.to_bytes().unwrap();
         for at in (0..bytes.len()).step_by(101) {
             assert!(StackedLstm::from_bytes(&bytes[..at], &fit.labels).is_err());
@@ -319,9 +325,9 @@ mod tests {
             Annotations::new(text, vec![one]).unwrap()
         };
         let (street, more) = (says(9, 22), says(9, 29));
-        let sequences = |said: &[&Annotations]| {
+        let sequences = |predictions: &[&Annotations]| {
             let mut reading = Reading::default();
-            reading.note(note, said, &tags);
+            reading.note(note, predictions, &tags);
             reading.sequences
         };
         assert_eq!(sequences(&[&street, &street]), [0..2, 2..5, 5..6]);

@@ -6,12 +6,12 @@ use std::hash::Hash;
 use std::ops::Range;
 
 use lethe_core::{Annotations, Combine, Decision, LabelId, LabelSet, NoteView};
-use lethe_learn::{Quiet, TagSet};
+use lethe_learn::{NoObserver, TagSet};
 use lethe_linear::{Columns, Decoder, Learner, Model, Searn, States, Table, View, Window, fit_columns};
 use serde::{Deserialize, Serialize};
 
-use crate::Said;
-use crate::candidates::{FitError, VoteIndex, check_members};
+use crate::PredictionSet;
+use crate::candidates::{FitError, NoteVotes, check_members};
 use crate::saved::{FittedOn, SavedError, pack, unpack};
 use crate::tags::{tag_set, token_tags};
 
@@ -62,18 +62,22 @@ impl StackedSearn {
     ///
     /// # Errors
     /// [`FitError::Members`] or [`FitError::Train`].
-    pub fn fit(said: &Said, config: &StackedSearnConfig, seed: u64) -> Result<Self, FitError> {
-        check_members(said)?;
-        let tags = tag_set(&said.labels);
-        let rows = said
+    pub fn fit(
+        predictions: &PredictionSet,
+        config: &StackedSearnConfig,
+        seed: u64,
+    ) -> Result<Self, FitError> {
+        check_members(predictions)?;
+        let tags = tag_set(&predictions.labels);
+        let rows = predictions
             .batch
             .notes()
-            .map(|note| sequences(note, &said.row(note.row), &tags));
-        let columns = columns(rows, said.members.len());
-        let gold: Vec<Vec<u16>> = said
+            .map(|note| sequences(note, &predictions.row(note.row), &tags));
+        let columns = columns(rows, predictions.members.len());
+        let gold: Vec<Vec<u16>> = predictions
             .batch
             .notes()
-            .zip(&said.gold)
+            .zip(&predictions.gold)
             .map(|(note, gold)| token_tags(note, gold, &tags))
             .collect();
         let learner = Learner::Searn(Searn {
@@ -86,9 +90,9 @@ impl StackedSearn {
             forgets_words: true,
             ..Searn::default()
         });
-        let model = fit_columns(&learner, &columns, &gold, &tags, seed, &mut Quiet)?;
+        let model = fit_columns(&learner, &columns, &gold, &tags, seed, &mut NoObserver)?;
         Ok(Self {
-            on: FittedOn::of(said),
+            on: FittedOn::of(predictions),
             decoder: Decoder::new(model),
         })
     }
@@ -101,7 +105,7 @@ impl StackedSearn {
     /// The bytes that [`StackedSearn::from_bytes`] reads.
     ///
     /// # Errors
-    /// [`SavedError::Page`].
+    /// [`SavedError::Header`].
     pub fn to_bytes(&self) -> Result<Vec<u8>, SavedError> {
         pack(KIND, &self.on, &self.decoder.model().to_bytes())
     }
@@ -123,11 +127,14 @@ impl StackedSearn {
 }
 
 impl Combine for StackedSearn {
-    fn decide(&self, note: NoteView<'_>, said: &[&Annotations]) -> Vec<Decision> {
+    fn decide(&self, note: NoteView<'_>, predictions: &[&Annotations]) -> Vec<Decision> {
         let tags = self.decoder.model().states().tags();
-        let said_by: Vec<Vec<u16>> = said.iter().map(|said| token_tags(note, said, tags)).collect();
-        let windows = windows(&said_by, self.on.members.len(), note.tokens.len(), WINDOW);
-        let votes = VoteIndex::new(said);
+        let member_tags: Vec<Vec<u16>> = predictions
+            .iter()
+            .map(|predictions| token_tags(note, predictions, tags))
+            .collect();
+        let windows = windows(&member_tags, self.on.members.len(), note.tokens.len(), WINDOW);
+        let votes = NoteVotes::new(predictions);
         // Nothing ends the work but the note's end.
         let found = self
             .decoder
@@ -151,26 +158,34 @@ impl Combine for StackedSearn {
 }
 
 /// The members' tags for each token of a note: one row per token, one tag per member.
-fn sequences(note: NoteView<'_>, said: &[&Annotations], tags: &TagSet) -> Vec<Vec<u16>> {
-    let said_by: Vec<Vec<u16>> = said.iter().map(|said| token_tags(note, said, tags)).collect();
-    part(&said_by, 0..note.tokens.len())
+fn sequences(note: NoteView<'_>, predictions: &[&Annotations], tags: &TagSet) -> Vec<Vec<u16>> {
+    let member_tags: Vec<Vec<u16>> = predictions
+        .iter()
+        .map(|predictions| token_tags(note, predictions, tags))
+        .collect();
+    part(&member_tags, 0..note.tokens.len())
 }
 
 /// The rows of some tokens.
-fn part(said_by: &[Vec<u16>], tokens: Range<usize>) -> Vec<Vec<u16>> {
+fn part(member_tags: &[Vec<u16>], tokens: Range<usize>) -> Vec<Vec<u16>> {
     tokens
-        .map(|token| said_by.iter().map(|tags| tags[token]).collect())
+        .map(|token| member_tags.iter().map(|tags| tags[token]).collect())
         .collect()
 }
 
 /// The windows of a note of `count` tokens, `size` tokens each.
-fn windows(said_by: &[Vec<u16>], members: usize, count: usize, size: usize) -> impl Iterator<Item = Window> {
+fn windows(
+    member_tags: &[Vec<u16>],
+    members: usize,
+    count: usize,
+    size: usize,
+) -> impl Iterator<Item = Window> {
     let around = usize::from(AROUND.unsigned_abs());
     (0..count).step_by(size).map(move |start| {
         let end = (start + size).min(count);
         let tokens = start.saturating_sub(around)..(end + around).min(count);
         Window {
-            columns: columns([part(said_by, tokens.clone())], members),
+            columns: columns([part(member_tags, tokens.clone())], members),
             inner: start - tokens.start..end - tokens.start,
             // It forgets words.
             words: vec![0; end - start],
@@ -279,7 +294,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::candidates::judge;
+    use crate::candidates::evaluate;
     use crate::invented::{best_member, invented};
 
     #[test]
@@ -324,7 +339,7 @@ mod tests {
         let (fit, test) = invented(6, 120, &[0.10, 0.12, 0.14, 0.16, 0.18]);
         let config = StackedSearnConfig::default();
         let fitted = StackedSearn::fit(&fit, &config, 1).unwrap();
-        let f1 = judge(&fitted, &test).f1();
+        let f1 = evaluate(&fitted, &test).f1();
         assert!(
             f1 > best_member(&test) + 0.03,
             "{f1} against {}",
@@ -337,8 +352,8 @@ mod tests {
         let read = StackedSearn::from_bytes(&bytes, &test.labels).unwrap();
         assert!(read.to_bytes().unwrap() == bytes);
         for note in test.batch.notes() {
-            let said = test.row(note.row);
-            assert_eq!(read.decide(note, &said), fitted.decide(note, &said));
+            let predictions = test.row(note.row);
+            assert_eq!(read.decide(note, &predictions), fitted.decide(note, &predictions));
         }
         let other = LabelSet::meddocan();
         assert!(matches!(
@@ -352,7 +367,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(8))]
         #[test]
         fn a_note_read_in_windows_has_the_decisions_of_the_note_read_whole(
-            said in proptest::collection::vec(proptest::collection::vec((0u32..40, 1u32..4, 0u16..3), 0..400), 3),
+            predictions in proptest::collection::vec(proptest::collection::vec((0u32..40, 1u32..4, 0u16..3), 0..400), 3),
         ) {
             static FITTED: LazyLock<StackedSearn> = LazyLock::new(|| {
                 let (fit, _) = invented(6, 60, &[0.1, 0.15, 0.2]);
@@ -370,13 +385,13 @@ mod tests {
                 };
                 Annotations::new(&text, spans.iter().map(&mut next).collect()).unwrap()
             };
-            let said: Vec<Annotations> = said.iter().map(annotations).collect();
-            let said: Vec<&Annotations> = said.iter().collect();
+            let predictions: Vec<Annotations> = predictions.iter().map(annotations).collect();
+            let predictions: Vec<&Annotations> = predictions.iter().collect();
             let batch = NoteBatch::from_texts([text.as_str()]).unwrap();
             let note = batch.note(0);
             let tags = FITTED.decoder.model().states().tags();
-            let whole: Vec<_> = FITTED.decoder.spans(&columns([sequences(note, &said, tags)], 3)).into_iter().flatten().collect();
-            let members: Vec<Vec<u16>> = said.iter().map(|said| token_tags(note, said, tags)).collect();
+            let whole: Vec<_> = FITTED.decoder.spans(&columns([sequences(note, &predictions, tags)], 3)).into_iter().flatten().collect();
+            let members: Vec<Vec<u16>> = predictions.iter().map(|predictions| token_tags(note, predictions, tags)).collect();
             for size in [50, 173, 1000, 5000] {
                 let windows = windows(&members, 3, note.tokens.len(), size);
                 let found = FITTED.decoder.spans_in_windows(windows, || Ok(())).unwrap();

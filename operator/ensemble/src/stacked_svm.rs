@@ -9,8 +9,8 @@ use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::Said;
-use crate::candidates::{Candidate, FitError, VoteIndex, check_members, surer, surest};
+use crate::PredictionSet;
+use crate::candidates::{Candidate, FitError, NoteVotes, by_score, check_members, resolve_by_score};
 use crate::crossfit::parts;
 use crate::dual::{Platt, Row, dot, separate};
 use crate::saved::{SavedError, are_ranked, names, pack, same_labels, unpack};
@@ -68,15 +68,15 @@ impl StackedSvm {
     ///
     /// # Errors
     /// [`FitError`].
-    pub fn fit(said: &Said, config: &StackedSvmConfig, seed: u64) -> Result<Self, FitError> {
-        check_members(said)?;
-        let ranks = said.ranks();
-        let features = Features::new(&ranks, said.labels.labels().len());
-        let documents: Vec<Examples> = said
+    pub fn fit(predictions: &PredictionSet, config: &StackedSvmConfig, seed: u64) -> Result<Self, FitError> {
+        check_members(predictions)?;
+        let ranks = predictions.ranks();
+        let features = Features::new(&ranks, predictions.labels.labels().len());
+        let documents: Vec<Examples> = predictions
             .batch
             .notes()
-            .zip(&said.gold)
-            .map(|(note, gold)| Examples::new(&features, note, &said.row(note.row), gold))
+            .zip(&predictions.gold)
+            .map(|(note, gold)| Examples::new(&features, note, &predictions.row(note.row), gold))
             .collect();
         let right: usize = documents
             .iter()
@@ -88,7 +88,7 @@ impl StackedSvm {
             return Err(FitError::OneSided { right, all });
         }
         let dimension = features.dimension();
-        let parts = parts(said, config.folds, seed)?;
+        let parts = parts(predictions, config.folds, seed)?;
         // Without a C to choose from there is LIBLINEAR's own.
         let mut best = (1.0, 0.0, Platt::fit(&[]));
         let mut best_f1 = -1.0;
@@ -115,8 +115,8 @@ impl StackedSvm {
         }
         let (c, cut, platt) = best;
         Ok(Self {
-            members: said.members.clone(),
-            labels: names(&said.labels),
+            members: predictions.members.clone(),
+            labels: names(&predictions.labels),
             weights: machine(documents.iter(), dimension, c, seed),
             ranks,
             c,
@@ -138,7 +138,7 @@ impl StackedSvm {
     /// The bytes that [`StackedSvm::from_bytes`] reads.
     ///
     /// # Errors
-    /// [`SavedError::Page`].
+    /// [`SavedError::Header`].
     pub fn to_bytes(&self) -> Result<Vec<u8>, SavedError> {
         pack(KIND, self, &[])
     }
@@ -167,25 +167,30 @@ impl StackedSvm {
 }
 
 impl Combine for StackedSvm {
-    fn decide(&self, note: NoteView<'_>, said: &[&Annotations]) -> Vec<Decision> {
+    fn decide(&self, note: NoteView<'_>, predictions: &[&Annotations]) -> Vec<Decision> {
         let features = Features::new(&self.ranks, self.labels.len());
-        let votes = VoteIndex::new(said);
+        let votes = NoteVotes::new(predictions);
         // Row by row: those of all candidates would take more than all else that is known of them.
-        let decided = features.rows(note, said).filter_map(|(candidate, row)| {
+        let decided = features.rows(note, predictions).filter_map(|(candidate, row)| {
             let score = dot(&self.weights, &row);
             let decision = || {
-                let sure = self.platt.of(score) as f32;
-                votes.decision(candidate.span, candidate.label, &self.ranks, sure)
+                let probability = self.platt.of(score) as f32;
+                votes.decision(candidate.span, candidate.label, &self.ranks, probability)
             };
             (score > self.cut).then(|| (score, decision()))
         });
-        surest(decided.collect())
+        resolve_by_score(decided.collect())
     }
 }
 
 impl Examples {
-    fn new(features: &Features<'_>, note: NoteView<'_>, said: &[&Annotations], gold: &Annotations) -> Self {
-        let (candidates, rows) = features.of_note(note, said);
+    fn new(
+        features: &Features<'_>,
+        note: NoteView<'_>,
+        predictions: &[&Annotations],
+        gold: &Annotations,
+    ) -> Self {
+        let (candidates, rows) = features.of_note(note, predictions);
         Self {
             right: candidates.iter().map(|candidate| candidate.is_of(gold)).collect(),
             candidates,
@@ -216,7 +221,7 @@ fn counts(documents: &[Examples], scores: &[Vec<f64>], cut: f64) -> Counts {
             let candidate = &document.candidates[i];
             (scores[i], candidate.span, candidate.label)
         };
-        order.sort_by(|&a, &b| surer(of(a), of(b)));
+        order.sort_by(|&a, &b| by_score(of(a), of(b)));
         let mut kept: Vec<usize> = Vec::new();
         for i in order {
             let span = document.candidates[i].span;
@@ -242,9 +247,9 @@ mod tests {
     use lethe_corpus::Document;
 
     use super::*;
-    use crate::candidates::judge;
+    use crate::candidates::evaluate;
     use crate::invented::{best_member, invented};
-    use crate::said::tests::document;
+    use crate::prediction_set::tests::document;
 
     #[test]
     fn where_members_err_apart_it_is_better_than_the_best_of_them_and_the_seed_decides_its_bytes() {
@@ -254,7 +259,7 @@ mod tests {
             folds: 5,
         };
         let fitted = StackedSvm::fit(&fit, &config, 1).unwrap();
-        let f1 = judge(&fitted, &test).f1();
+        let f1 = evaluate(&fitted, &test).f1();
         assert!(
             f1 > best_member(&test) + 0.03,
             "{f1} against {}",
@@ -267,8 +272,8 @@ mod tests {
         let read = StackedSvm::from_bytes(&bytes, &test.labels).unwrap();
         assert_eq!(read, fitted);
         for note in test.batch.notes() {
-            let said = test.row(note.row);
-            assert_eq!(read.decide(note, &said), fitted.decide(note, &said));
+            let predictions = test.row(note.row);
+            assert_eq!(read.decide(note, &predictions), fitted.decide(note, &predictions));
         }
         let other = LabelSet::meddocan();
         assert!(matches!(
@@ -283,7 +288,7 @@ mod tests {
     }
 
     /// Six documents of one member that is always right and one that is always wrong.
-    fn opposed(patient: impl Fn(usize) -> Option<String>) -> Said {
+    fn opposed(patient: impl Fn(usize) -> Option<String>) -> PredictionSet {
         let gold = |i: usize| Document {
             patient: patient(i),
             ..document(&format!("d{i}"), "ab cd ef gh", &[(0, 2, "A"), (6, 8, "A")])
@@ -293,18 +298,18 @@ mod tests {
             .map(|i| document(&format!("d{i}"), "", &[(3, 8, "A")]))
             .collect();
         let members = vec![("right".to_owned(), gold.clone()), ("wrong".to_owned(), wrong)];
-        Said::new(gold, members, None).unwrap()
+        PredictionSet::new(gold, members, None).unwrap()
     }
 
     #[test]
-    fn a_member_that_is_always_wrong_is_not_believed_and_of_two_that_overlap_the_surer_stays() {
-        let said = opposed(|_| None);
+    fn a_member_that_is_always_wrong_has_no_weight_and_of_two_overlapping_spans_the_higher_score_wins() {
+        let predictions = opposed(|_| None);
         let config = StackedSvmConfig {
             folds: 3,
             ..StackedSvmConfig::default()
         };
-        let fitted = StackedSvm::fit(&said, &config, 1).unwrap();
-        let decided = fitted.decide(said.batch.note(0), &said.row(0));
+        let fitted = StackedSvm::fit(&predictions, &config, 1).unwrap();
+        let decided = fitted.decide(predictions.batch.note(0), &predictions.row(0));
         let spans: Vec<_> = decided.iter().map(|d| (d.span.start(), d.members.0)).collect();
         assert_eq!(spans, [(0, 0b01), (6, 0b01)]);
         assert!(decided.iter().all(|d| d.score > 0.5 && d.scores.len() == 1));
@@ -312,7 +317,7 @@ mod tests {
 
     #[test]
     fn there_are_no_more_folds_than_patients() {
-        let said = opposed(|i| Some(format!("p{}", i % 3)));
-        assert!(StackedSvm::fit(&said, &StackedSvmConfig::default(), 1).is_ok());
+        let predictions = opposed(|i| Some(format!("p{}", i % 3)));
+        assert!(StackedSvm::fit(&predictions, &StackedSvmConfig::default(), 1).is_ok());
     }
 }

@@ -21,10 +21,10 @@ pub(crate) fn touched(note: NoteView<'_>, start: usize, end: usize) -> std::ops:
 /// An annotation covers every token that it touches, as far as none that counts before it has taken one of them: the longer
 /// (in bytes) before the shorter, then the earlier, then the one of the lower label. Labels beyond `tags` are left out.
 pub fn token_tags(note: NoteView<'_>, annotations: &Annotations, tags: &TagSet) -> Vec<u16> {
-    let mut said: Vec<&Annotation> = annotations.iter().collect();
-    said.sort_by_key(|a| (std::cmp::Reverse(a.span.len()), a.span.start(), a.label));
+    let mut predictions: Vec<&Annotation> = annotations.iter().collect();
+    predictions.sort_by_key(|a| (std::cmp::Reverse(a.span.len()), a.span.start(), a.label));
     let mut row = vec![TagSet::OUTSIDE; note.tokens.len()];
-    for annotation in said {
+    for annotation in predictions {
         let label = usize::from(annotation.label.0);
         let tokens = touched(note, annotation.span.start(), annotation.span.end());
         let free = row[tokens.clone()].iter().all(|&tag| tag == TagSet::OUTSIDE);
@@ -47,7 +47,7 @@ mod tests {
 
     use super::*;
 
-    fn tags_of(text: &str, said: &[(u32, u32, u16)]) -> Vec<String> {
+    fn tags_of(text: &str, predictions: &[(u32, u32, u16)]) -> Vec<String> {
         let batch = NoteBatch::from_texts([text]).unwrap();
         let one = |&(start, end, label): &(u32, u32, u16)| Annotation {
             span: Span::between(start, end),
@@ -55,9 +55,9 @@ mod tests {
             score: 1.0,
             rule: "",
         };
-        let said = Annotations::new(text, said.iter().map(one).collect()).unwrap();
+        let predictions = Annotations::new(text, predictions.iter().map(one).collect()).unwrap();
         let tags = tag_set(&LabelSet::of_names("t", &["CITY".to_owned(), "DATE".to_owned()]).unwrap());
-        let row = token_tags(batch.note(0), &said, &tags);
+        let row = token_tags(batch.note(0), &predictions, &tags);
         row.into_iter().map(|tag| tags.name(tag)).collect()
     }
 

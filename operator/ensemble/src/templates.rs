@@ -8,7 +8,7 @@
 use lethe_core::{Annotations, Combine, Decision, MemberSet, NoteView, Voting};
 use serde::{Deserialize, Serialize};
 
-use crate::Said;
+use crate::PredictionSet;
 use crate::candidates::{FitError, candidates, check_members};
 use crate::saved::{SavedError, are_ranked, pack, unpack};
 
@@ -26,36 +26,37 @@ pub struct TemplatesConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Template {
     spans: u64,
-    said_by: Vec<u64>,
+    #[serde(rename = "said_by")]
+    votes: Vec<u64>,
 }
 
 impl Template {
     fn new(members: usize) -> Self {
         Self {
             spans: 0,
-            said_by: vec![0; members],
+            votes: vec![0; members],
         }
     }
 
     fn add(&mut self, members: MemberSet) {
         self.spans += 1;
         for member in members.iter() {
-            self.said_by[member] += 1;
+            self.votes[member] += 1;
         }
     }
 
     /// The Hamming distance of a profile, 0 to 1. A profile's two columns, [1, 0] or [0, 1] a member, differ from the
     /// template's by the same, so that one of them is enough.
     fn distance(&self, members: MemberSet) -> f64 {
-        let off = |(member, &said): (usize, &u64)| {
-            let share = said as f64 / self.spans as f64;
+        let off = |(member, &votes): (usize, &u64)| {
+            let share = votes as f64 / self.spans as f64;
             if members.contains(member) {
                 1.0 - share
             } else {
                 share
             }
         };
-        self.said_by.iter().enumerate().map(off).sum::<f64>() / self.said_by.len() as f64
+        self.votes.iter().enumerate().map(off).sum::<f64>() / self.votes.len() as f64
     }
 }
 
@@ -75,12 +76,12 @@ impl Templates {
     ///
     /// # Errors
     /// [`FitError::Members`] or [`FitError::OneSided`].
-    pub fn fit(said: &Said, config: &TemplatesConfig) -> Result<Self, FitError> {
-        check_members(said)?;
-        let members = said.members.len();
+    pub fn fit(predictions: &PredictionSet, config: &TemplatesConfig) -> Result<Self, FitError> {
+        check_members(predictions)?;
+        let members = predictions.members.len();
         let (mut right, mut wrong) = (Template::new(members), Template::new(members));
-        for (row, gold) in said.gold.iter().enumerate() {
-            for candidate in candidates(&said.row(row)) {
+        for (row, gold) in predictions.gold.iter().enumerate() {
+            for candidate in candidates(&predictions.row(row)) {
                 let template = if candidate.is_of(gold) {
                     &mut right
                 } else {
@@ -96,8 +97,8 @@ impl Templates {
             });
         }
         Ok(Self {
-            members: said.members.clone(),
-            ranks: said.ranks(),
+            members: predictions.members.clone(),
+            ranks: predictions.ranks(),
             redact_uncovered: config.redact_uncovered,
             right,
             wrong,
@@ -112,8 +113,8 @@ impl Templates {
     /// The mean profiles: the share of right spans, and of wrong ones, that each member said.
     pub fn profiles(&self) -> [Vec<f64>; 2] {
         [&self.right, &self.wrong].map(|template| {
-            let share = |&said: &u64| said as f64 / template.spans as f64;
-            template.said_by.iter().map(share).collect()
+            let share = |&votes: &u64| votes as f64 / template.spans as f64;
+            template.votes.iter().map(share).collect()
         })
     }
 
@@ -125,7 +126,7 @@ impl Templates {
     /// The bytes that [`Templates::from_bytes`] reads.
     ///
     /// # Errors
-    /// [`SavedError::Page`].
+    /// [`SavedError::Header`].
     pub fn to_bytes(&self) -> Result<Vec<u8>, SavedError> {
         pack(KIND, self, &[])
     }
@@ -139,8 +140,8 @@ impl Templates {
         let members = read.members.len();
         let sound = |template: &Template| {
             template.spans > 0
-                && template.said_by.len() == members
-                && template.said_by.iter().all(|&said| said <= template.spans)
+                && template.votes.len() == members
+                && template.votes.iter().all(|&votes| votes <= template.spans)
         };
         let fits = rest.is_empty() && are_ranked(&read.members, &read.ranks);
         if fits && sound(&read.right) && sound(&read.wrong) {
@@ -153,13 +154,13 @@ impl Templates {
 
 impl Combine for Templates {
     /// Overlaps of what is kept are decided as in a vote (the paper's tie-breaks): more members, then the better one.
-    fn decide(&self, note: NoteView<'_>, said: &[&Annotations]) -> Vec<Decision> {
-        let kept: Vec<_> = candidates(said)
+    fn decide(&self, note: NoteView<'_>, predictions: &[&Annotations]) -> Vec<Decision> {
+        let kept: Vec<_> = candidates(predictions)
             .into_iter()
             .filter(|candidate| self.keeps(candidate.members))
             .map(|candidate| (candidate.span, candidate.label))
             .collect();
-        let filtered: Vec<Annotations> = said
+        let filtered: Vec<Annotations> = predictions
             .iter()
             .map(|annotations| {
                 // Candidates are sorted.
@@ -185,9 +186,9 @@ impl Combine for Templates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::candidates::judge;
+    use crate::candidates::evaluate;
     use crate::invented::{best_member, invented};
-    use crate::said::tests::document;
+    use crate::prediction_set::tests::document;
 
     #[test]
     fn templates_are_mean_profiles_and_the_nearer_one_decides() {
@@ -195,8 +196,8 @@ mod tests {
         let one = document("a", "", &[(0, 1, "A"), (2, 3, "A"), (6, 7, "A")]);
         let two = document("a", "", &[(0, 1, "A"), (4, 5, "A"), (6, 7, "A")]);
         let members = vec![("one".to_owned(), vec![one]), ("two".to_owned(), vec![two])];
-        let said = Said::new(vec![gold], members, None).unwrap();
-        let fitted = Templates::fit(&said, &TemplatesConfig::default()).unwrap();
+        let predictions = PredictionSet::new(vec![gold], members, None).unwrap();
+        let fitted = Templates::fit(&predictions, &TemplatesConfig::default()).unwrap();
         // Right: said by both, by one alone. Wrong: by two alone, by both.
         assert_eq!(fitted.profiles(), [vec![1.0, 0.5], vec![0.5, 1.0]]);
         let set = |members: &[usize]| members.iter().fold(MemberSet::default(), |set, &m| set.with(m));
@@ -206,7 +207,7 @@ mod tests {
         // As near to the one as to the other.
         assert!(fitted.keeps(set(&[0, 1])));
         let spans: Vec<_> = fitted
-            .decide(said.batch.note(0), &said.row(0))
+            .decide(predictions.batch.note(0), &predictions.row(0))
             .iter()
             .map(|d| (d.span.start(), d.members.len(), d.needed))
             .collect();
@@ -215,10 +216,10 @@ mod tests {
 
     #[test]
     fn where_members_err_apart_it_is_better_than_the_best_of_them() {
-        let said = invented(3, 120, &[0.10, 0.12, 0.14, 0.16, 0.18]);
-        let (fit, test) = (said.0, said.1);
+        let predictions = invented(3, 120, &[0.10, 0.12, 0.14, 0.16, 0.18]);
+        let (fit, test) = (predictions.0, predictions.1);
         let fitted = Templates::fit(&fit, &TemplatesConfig::default()).unwrap();
-        let f1 = judge(&fitted, &test).f1();
+        let f1 = evaluate(&fitted, &test).f1();
         assert!(
             f1 > best_member(&test) + 0.02,
             "{f1} against {}",
@@ -252,8 +253,9 @@ mod tests {
     #[test]
     fn members_that_are_never_wrong_leave_nothing_to_fit() {
         let gold = document("a", "abc", &[(0, 1, "A")]);
-        let said = Said::new(vec![gold.clone()], vec![("one".to_owned(), vec![gold])], None).unwrap();
-        let refused = Templates::fit(&said, &TemplatesConfig::default()).unwrap_err();
+        let predictions =
+            PredictionSet::new(vec![gold.clone()], vec![("one".to_owned(), vec![gold])], None).unwrap();
+        let refused = Templates::fit(&predictions, &TemplatesConfig::default()).unwrap_err();
         assert!(matches!(refused, FitError::OneSided { right: 1, all: 1 }));
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use lethe_dictionaries::Dictionary;
 
 use crate::bundle::io;
-use crate::{Bundle, BundleError, Page, SIGNATURE};
+use crate::{Bundle, BundleError, BundleManifest, SIGNATURE};
 
 /// The file that names the versions in use.
 const CURRENT: &str = "current";
@@ -36,8 +36,8 @@ impl Versions {
     }
 
     /// What a bundle is called as a version.
-    pub fn name(page: &Page) -> String {
-        page.digest().chars().take(DIGITS).collect()
+    pub fn name(manifest: &BundleManifest) -> String {
+        manifest.digest().chars().take(DIGITS).collect()
     }
 
     /// Makes a bundle a version, and the current one; its name. A folder that is not there, or empty, becomes one of
@@ -55,7 +55,7 @@ impl Versions {
         };
         let empty = std::fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none());
         let mut used = if empty { Vec::new() } else { versions.used()? };
-        let name = Self::name(&Bundle::open(bundle, dictionary)?.page);
+        let name = Self::name(&Bundle::open(bundle, dictionary)?.manifest);
         let place = versions.path(&name);
         if !place.is_dir() {
             // Renamed when it is whole: a reader that finds the name finds the whole bundle.
@@ -109,7 +109,7 @@ impl Versions {
     /// The name of the current version.
     ///
     /// # Errors
-    /// [`BundleError::Io`] or, if it names none, [`BundleError::Page`].
+    /// [`BundleError::Io`] or, if it names none, [`BundleError::Manifest`].
     pub fn current(&self) -> Result<String, BundleError> {
         let first = self.used()?.into_iter().next();
         first.ok_or_else(|| self.refuse("it names no version".to_owned()))
@@ -149,7 +149,7 @@ impl Versions {
     }
 
     fn refuse(&self, message: String) -> BundleError {
-        BundleError::Page {
+        BundleError::Manifest {
             path: self.folder.join(CURRENT),
             message,
         }

@@ -13,8 +13,8 @@ use lethe_core::{
 };
 use lethe_corpus::{Document, Mark};
 use lethe_dictionaries::Dictionary;
-use lethe_ensemble::{Bundle, Page, Part, Provenance, Rule, Versions};
-use lethe_learn::Quiet;
+use lethe_ensemble::{Bundle, BundleManifest, Part, Provenance, Rule, Versions};
+use lethe_learn::NoObserver;
 use lethe_members::{Job, train};
 use sha2::{Digest as _, Sha256};
 
@@ -52,11 +52,11 @@ fn model(folder: &Path, kind: &'static str) -> PathBuf {
         folder: &path,
         restart: false,
     };
-    train(&job, &mut Quiet).unwrap();
+    train(&job, &mut NoObserver).unwrap();
     path
 }
 
-fn page() -> Page {
+fn manifest() -> BundleManifest {
     let rule = Rule::Voting(VoteSpec {
         threshold: 2,
         thresholds: [(DATE.to_owned(), 1)].into(),
@@ -64,7 +64,7 @@ fn page() -> Page {
         ..VoteSpec::default()
     });
     let members = vec![Part::model("mira"), Part::model("ogd"), Part::rule("known")];
-    Page::new(&LabelSet::meddocan(), rule, Provenance::default(), members)
+    BundleManifest::new(&LabelSet::meddocan(), rule, Provenance::default(), members)
 }
 
 /// A bundle of two models and a rule, in `folder`/bundle.
@@ -75,7 +75,7 @@ fn bundle(folder: &Path) -> PathBuf {
         let found = models.iter().find(|(kind, _)| *kind == name);
         found.map(|(_, path)| path.as_path())
     };
-    page().write(&path, source).unwrap();
+    manifest().write(&path, source).unwrap();
     path
 }
 
@@ -92,7 +92,7 @@ fn a_bundle_opens_wherever_it_is_moved_and_decides_by_its_members_votes() {
     // What it was made of is not needed any more.
     std::fs::remove_dir_all(folder.path().join("mira")).unwrap();
     let bundle = Bundle::open(&path, &Dictionary::builtin()).unwrap();
-    assert_eq!(bundle.page, Page::read(&path).unwrap());
+    assert_eq!(bundle.manifest, BundleManifest::read(&path).unwrap());
     let redactor = Redactor::new(&bundle.labels, Action::Tag, Carried::default());
     let merging = Merging::none(&bundle.labels);
     let labels = Arc::clone(&bundle.labels);
@@ -188,8 +188,8 @@ fn what_is_wrong_with_a_page_is_named_by_its_key() {
 fn union_rules_do_not_vote_and_are_always_redacted() {
     let folder = tempfile::tempdir().unwrap();
     let path = bundle(folder.path());
-    let mut page = page();
-    page.combine = Rule::Voting(VoteSpec {
+    let mut manifest = manifest();
+    manifest.combine = Rule::Voting(VoteSpec {
         threshold: 2,
         redact_uncovered: false,
         agreement: Agreement::Overlap,
@@ -197,14 +197,14 @@ fn union_rules_do_not_vote_and_are_always_redacted() {
         union_rules: vec!["pattern".to_owned()],
         ..VoteSpec::default()
     });
-    page.members[2] = Part::rule("pattern");
-    page.write(&path, |_| None).unwrap();
+    manifest.members[2] = Part::rule("pattern");
+    manifest.write(&path, |_| None).unwrap();
     let bundle = Bundle::open(&path, &Dictionary::builtin()).unwrap();
     let text = "Nombre: Ana.\nVer ana@ejemplo.es hoy.\n";
     let batch = NoteBatch::from_texts([text]).unwrap();
-    let said: Vec<_> = bundle.members.iter().map(|member| member.tag(&batch)).collect();
-    let said: Vec<_> = said.iter().map(|rows| rows[0].as_ref().unwrap()).collect();
-    let decided = bundle.combiner.decide(batch.note(0), &said);
+    let predictions: Vec<_> = bundle.members.iter().map(|member| member.tag(&batch)).collect();
+    let predictions: Vec<_> = predictions.iter().map(|rows| rows[0].as_ref().unwrap()).collect();
+    let decided = bundle.combiner.decide(batch.note(0), &predictions);
     let found: Vec<_> = decided
         .iter()
         .map(|d| (d.span.of(text), d.members.len()))
@@ -215,9 +215,9 @@ fn union_rules_do_not_vote_and_are_always_redacted() {
 #[test]
 fn the_same_parts_give_the_same_page_and_digest() {
     let folder = tempfile::tempdir().unwrap();
-    let first = Page::read(&bundle(folder.path())).unwrap();
+    let first = BundleManifest::read(&bundle(folder.path())).unwrap();
     let again = tempfile::tempdir().unwrap();
-    let second = Page::read(&bundle(again.path())).unwrap();
+    let second = BundleManifest::read(&bundle(again.path())).unwrap();
     assert_eq!((first.digest(), &first), (second.digest(), &second));
 }
 
@@ -231,9 +231,9 @@ fn a_version_is_taken_up_and_taken_back_and_nothing_but_a_whole_bundle_becomes_o
     let first = publish().unwrap();
     assert_eq!(publish().unwrap(), first, "the same bundle is the same version");
 
-    let mut page = Page::read(&bundle).unwrap();
-    page.provenance.objective = "another".to_owned();
-    page.write(&bundle, |_| None).unwrap();
+    let mut manifest = BundleManifest::read(&bundle).unwrap();
+    manifest.provenance.objective = "another".to_owned();
+    manifest.write(&bundle, |_| None).unwrap();
     let second = publish().unwrap();
     let versions = Versions::of(&folder).unwrap();
     assert_eq!(versions.used().unwrap(), [second.clone(), first.clone()]);
@@ -242,13 +242,13 @@ fn a_version_is_taken_up_and_taken_back_and_nothing_but_a_whole_bundle_becomes_o
         let file = std::fs::metadata(versions.path(version).join(name)).unwrap();
         std::os::unix::fs::MetadataExt::ino(&file)
     };
-    let (weights, page) = ("members/mira/weights.bin", "bundle.toml");
+    let (weights, manifest) = ("members/mira/weights.bin", "bundle.toml");
     assert_eq!(file(&first, weights), file(&second, weights));
-    assert_ne!(file(&first, page), file(&second, page));
+    assert_ne!(file(&first, manifest), file(&second, manifest));
     let current = || {
         Bundle::open(&folder, &dictionary)
             .unwrap()
-            .page
+            .manifest
             .provenance
             .objective
     };
@@ -281,9 +281,9 @@ fn a_bundle_with_keys_of_an_earlier_version_opens_and_keeps_its_digest() {
         .replace("always_redact", "always")
         .replace("redact_uncovered", "cover_beaten");
     assert_ne!(before, now);
-    let read = Page::read(&path).unwrap();
+    let read = BundleManifest::read(&path).unwrap();
     std::fs::write(&file, &before).unwrap();
-    let opened = Bundle::open(&path, &Dictionary::builtin()).unwrap().page;
+    let opened = Bundle::open(&path, &Dictionary::builtin()).unwrap().manifest;
     assert_eq!((&opened.combine, &opened.members), (&read.combine, &read.members));
     assert_eq!(opened.digest(), hex(&Sha256::digest(before.as_bytes())));
 }

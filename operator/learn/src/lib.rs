@@ -4,17 +4,17 @@
 mod labels;
 mod manifest;
 mod marginals;
+mod observer;
 mod read;
 mod spans;
 mod switch_out;
 mod tags;
-mod watch;
 
 pub use labels::{LabelMap, LabelMapError};
 pub use manifest::{FORMAT_VERSION, Manifest, ManifestError, Training};
 pub use marginals::Marginals;
+pub use observer::{Epoch, NoObserver, Observer};
 pub use read::{read, read_text};
 pub use spans::Spans;
 pub use switch_out::{Pool, SwitchOut};
 pub use tags::{Scheme, Spanned, TagSet};
-pub use watch::{Epoch, Quiet, Watch};

@@ -15,7 +15,7 @@ use crate::TagSet;
 /// Goes up when a model folder's layout changes its meaning.
 pub const FORMAT_VERSION: u32 = 1;
 
-const PAGE: &str = "member.toml";
+const MANIFEST: &str = "member.toml";
 
 /// What a model is and where it comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -72,7 +72,7 @@ pub enum ManifestError {
     },
     /// The page is not one of a model.
     #[error("{}: {message}", path.display())]
-    Page {
+    Syntax {
         /// The file.
         path: PathBuf,
         /// What the parser says, with line and key.
@@ -91,7 +91,7 @@ pub enum ManifestError {
         expected: u32,
     },
     /// A file is not what the page says.
-    #[error("{}: its digest is not the one in {PAGE}: it was cut short or altered; copy the folder again or train the model again", path.display())]
+    #[error("{}: its digest is not the one in {MANIFEST}: it was cut short or altered; copy the folder again or train the model again", path.display())]
     Digest {
         /// The file.
         path: PathBuf,
@@ -133,9 +133,9 @@ impl Manifest {
     /// Writes the files, then the page with their digests: a folder without a page is no model.
     ///
     /// # Errors
-    /// [`ManifestError::Io`], naming the file; [`ManifestError::Page`] if the settings cannot be written as TOML.
+    /// [`ManifestError::Io`], naming the file; [`ManifestError::Syntax`] if the settings cannot be written as TOML.
     pub fn write(&mut self, folder: &Path, files: &[(&str, &[u8])]) -> Result<(), ManifestError> {
-        let page = folder.join(PAGE);
+        let manifest_path = folder.join(MANIFEST);
         self.files.clear();
         std::fs::create_dir_all(folder).map_err(|source| io(folder, source))?;
         for (name, bytes) in files {
@@ -143,14 +143,14 @@ impl Manifest {
             std::fs::write(&path, bytes).map_err(|source| io(&path, source))?;
             self.files.insert((*name).to_owned(), digest(bytes));
         }
-        let text = toml::to_string(self).map_err(|error| ManifestError::Page {
-            path: page.clone(),
+        let text = toml::to_string(self).map_err(|error| ManifestError::Syntax {
+            path: manifest_path.clone(),
             message: error.to_string(),
         })?;
         // A page is whole or not there.
         let draft = folder.join(".member.toml.part");
         std::fs::write(&draft, text).map_err(|source| io(&draft, source))?;
-        std::fs::rename(&draft, &page).map_err(|source| io(&page, source))
+        std::fs::rename(&draft, &manifest_path).map_err(|source| io(&manifest_path, source))
     }
 
     /// Reads a folder's page and checks its versions.
@@ -158,9 +158,9 @@ impl Manifest {
     /// # Errors
     /// Any [`ManifestError`] but those about files.
     pub fn read(folder: &Path) -> Result<Self, ManifestError> {
-        let path = folder.join(PAGE);
+        let path = folder.join(MANIFEST);
         let text = crate::read_text(&path).map_err(|source| io(&path, source))?;
-        let manifest: Self = toml::from_str(&text).map_err(|error| ManifestError::Page {
+        let manifest: Self = toml::from_str(&text).map_err(|error| ManifestError::Syntax {
             path: path.clone(),
             message: error.to_string(),
         })?;
@@ -204,7 +204,7 @@ impl Manifest {
     /// [`ManifestError::Missing`], [`ManifestError::Io`] or [`ManifestError::Digest`].
     pub fn file(&self, folder: &Path, name: &str) -> Result<Vec<u8>, ManifestError> {
         let expected = self.files.get(name).ok_or_else(|| ManifestError::Missing {
-            path: folder.join(PAGE),
+            path: folder.join(MANIFEST),
             file: name.to_owned(),
             kind: self.kind.clone(),
         })?;
@@ -277,10 +277,14 @@ mod tests {
     fn a_page_that_names_files_elsewhere_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         written(folder.path());
-        let page = folder.path().join(PAGE);
-        let good = std::fs::read_to_string(&page).unwrap();
+        let manifest_path = folder.path().join(MANIFEST);
+        let good = std::fs::read_to_string(&manifest_path).unwrap();
         for name in ["../weights.bin", "/etc/hosts", "a/b", ".."] {
-            std::fs::write(&page, good.replace("\"weights.bin\"", &format!("{name:?}"))).unwrap();
+            std::fs::write(
+                &manifest_path,
+                good.replace("\"weights.bin\"", &format!("{name:?}")),
+            )
+            .unwrap();
             let message = Manifest::read(folder.path()).unwrap_err().to_string();
             assert!(message.contains(&format!("`{name}` is no name")), "{message}");
         }
@@ -290,11 +294,11 @@ mod tests {
     fn another_version_of_the_format_or_the_tokenizer_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         written(folder.path());
-        let page = folder.path().join(PAGE);
-        let good = std::fs::read_to_string(&page).unwrap();
+        let manifest_path = folder.path().join(MANIFEST);
+        let good = std::fs::read_to_string(&manifest_path).unwrap();
         for (key, what) in [("format", "model format 99"), ("tokenizer", "tokenizer 99")] {
             let line = good.lines().find(|line| line.starts_with(key)).unwrap();
-            std::fs::write(&page, good.replace(line, &format!("{key} = 99"))).unwrap();
+            std::fs::write(&manifest_path, good.replace(line, &format!("{key} = 99"))).unwrap();
             let message = Manifest::read(folder.path()).unwrap_err().to_string();
             assert!(message.contains(what), "{message}");
         }

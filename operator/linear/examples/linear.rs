@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use lethe_core::{LabelSet, NoteBatch, Tagger as _};
 use lethe_corpus::{Counts, Document, Group, Mark, Split, folds, hold_out, read_jsonl};
 use lethe_dictionaries::Dictionary;
-use lethe_learn::{Epoch, Watch};
+use lethe_learn::{Epoch, Observer};
 use lethe_linear::{FeatureConfig, Learner, LinearMember, Task, Trained, train};
 
 struct Log {
@@ -23,7 +23,7 @@ struct Log {
     quiet: bool,
 }
 
-impl Watch for Log {
+impl Observer for Log {
     fn epoch(&mut self, epoch: Epoch) -> ControlFlow<()> {
         if !self.quiet && (epoch.done.is_multiple_of(10) || epoch.of <= 30) {
             println!(

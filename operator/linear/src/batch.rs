@@ -108,13 +108,13 @@ pub(crate) fn fit<L: Loss>(
 
 #[cfg(test)]
 mod tests {
-    use lethe_learn::Quiet;
+    use lethe_learn::NoObserver;
 
     use super::*;
     use crate::crf::Likelihood;
     use crate::data::tests::invented;
-    use crate::going_on::Start;
     use crate::model::Model;
+    use crate::warm_start::Start;
 
     fn fitted(data: &Data, states: &States, l1: f64, from: Option<(&Model, bool)>) -> Fitted {
         let config = Config {
@@ -123,8 +123,8 @@ mod tests {
             iterations: 400,
             ..Config::default()
         };
-        let mut watch = Quiet;
-        let mut run = Run::passing(1, &mut watch);
+        let mut observer = NoObserver;
+        let mut run = Run::passing(1, &mut observer);
         if let Some((model, held)) = from {
             run.held = held;
             run.start = Some(Start::new(model, states, data));
@@ -136,12 +136,12 @@ mod tests {
     fn old_weights_are_where_a_search_begins_or_what_its_prior_holds_to() {
         let (columns, gold, states) = invented(4, 40, 2);
         let data = Data::new(&columns, &gold, &states, 1);
-        let anew = fitted(&data, &states, 0.1, None);
+        let fresh = fitted(&data, &states, 0.1, None);
         let model = Model::new(&states, fitted(&data, &states, 0.1, None), &data);
         // The objective is convex: begun elsewhere, the search ends where it ends.
         let begun = fitted(&data, &states, 0.1, Some((&model, false)));
         let near = |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 0.02);
-        assert!(near(&anew.steps, &begun.steps));
+        assert!(near(&fresh.steps, &begun.steps));
         // A penalty that leaves nothing leaves the prior's centre.
         let [free, held] = [false, true].map(|held| fitted(&data, &states, 1e6, Some((&model, held))));
         assert!(free.weights.is_empty());

@@ -155,8 +155,8 @@ impl Decoder {
     /// Up to where a path is taken whose note goes on: behind the last token outside every span that is not too near to its end,
     /// which might be decided otherwise with more of the note in view.
     fn settled(&self, path: &[u8]) -> usize {
-        let sure = path.len().saturating_sub(AHEAD);
-        let outside = path[..sure]
+        let settled = path.len().saturating_sub(AHEAD);
+        let outside = path[..settled]
             .iter()
             .rposition(|&state| usize::from(state) == OUTSIDE);
         outside.map_or(path.len(), |last| last + 1)

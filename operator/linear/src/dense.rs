@@ -8,8 +8,8 @@ use rand::seq::SliceRandom as _;
 use rand_chacha::ChaCha8Rng;
 
 use crate::chain::{Chain, Layout};
-use crate::going_on::Start;
 use crate::model::MOST_WEIGHTS;
+use crate::warm_start::Start;
 use crate::{Data, States, kernel};
 
 /// A row over the states for each feature.

@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use crate::chain::{Chain, Layout, Scratch};
 use crate::data::{BySlot, Data};
-use crate::going_on::Start;
 use crate::optimise::Objective;
+use crate::warm_start::Start;
 use crate::{States, kernel};
 
 /// What is known of a note's states.

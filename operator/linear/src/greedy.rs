@@ -69,7 +69,7 @@ impl Greedy {
         mut marginals: Option<&mut Vec<f32>>,
     ) {
         (past.before, past.before2) = (None, None);
-        self.go_on(scores, words, past, path, marginals.as_deref_mut());
+        self.resume(scores, words, past, path, marginals.as_deref_mut());
         for &word in words {
             past.last[word as usize] = NEVER;
         }
@@ -77,7 +77,7 @@ impl Greedy {
     }
 
     /// The path through a part of a note, after what `past` remembers of the parts before. A word 0 is not remembered.
-    pub(crate) fn go_on(
+    pub(crate) fn resume(
         &self,
         scores: &[f32],
         words: &[u32],

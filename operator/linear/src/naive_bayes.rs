@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use lethe_corpus::Document;
 use lethe_dictionaries::Dictionary;
-use lethe_learn::{Manifest, Scheme, TagSet, Training, Watch};
+use lethe_learn::{Manifest, Observer, Scheme, TagSet, Training};
 use serde::{Deserialize, Serialize};
 
 use crate::bytes::Malformed;
@@ -21,7 +21,7 @@ use crate::decode::log_loss;
 use crate::member::{Opened, opened};
 use crate::model::{Fitted, Form};
 use crate::registry::Learner;
-use crate::train::{Run, Task, TrainError, Trained, judge, prepare, settings};
+use crate::train::{Run, Task, TrainError, Trained, evaluate, prepare, settings};
 use crate::{Data, FeatureConfig, MemberError, States};
 use counts::{COUNTS, Counts};
 
@@ -82,7 +82,7 @@ impl Bayes {
     ///
     /// # Errors
     /// [`TrainError`].
-    pub fn begin(config: &Config, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Self, TrainError> {
+    pub fn begin(config: &Config, task: &Task<'_>, observer: &mut dyn Observer) -> Result<Self, TrainError> {
         let marks = task.documents.iter().flat_map(|document| &document.marks);
         let tags = TagSet::of(config.scheme, marks);
         if tags.is_empty() {
@@ -96,7 +96,7 @@ impl Bayes {
             task.features,
             task.dictionary,
         )?;
-        let mut run = Run::of(task, &settings, &digest, watch);
+        let mut run = Run::of(task, &settings, &digest, observer);
         let (mut counts, mut done) = (Counts::new(&states), 0);
         run.resume(|bytes| {
             done = bytes.length(0)?;
@@ -196,7 +196,7 @@ impl Bayes {
         let mut training = self.training.clone();
         if let Some(held_out) = held_out {
             let extractor = self.features.build(dictionary)?;
-            training.held_out_f1 = Some(judge(&mut model, held_out, &extractor)?);
+            training.held_out_f1 = Some(evaluate(&mut model, held_out, &extractor)?);
         }
         let learner = Learner::NaiveBayes(self.config.clone());
         let settings = settings(&learner, &self.features, dictionary)?;

@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use crate::bytes::Malformed;
 use crate::chain::Layout;
 use crate::dense::order;
-use crate::going_on::Start;
 use crate::model::{Fitted, Form};
 use crate::ogd::{Adaptive, descend};
 use crate::train::{Run, TrainError};
+use crate::warm_start::Start;
 use crate::{Data, States, kernel};
 
 /// Settings of `searn`.

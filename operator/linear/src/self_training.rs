@@ -19,7 +19,7 @@ use std::sync::Arc;
 use lethe_core::{NoteBatch, NoteView};
 use lethe_corpus::Document;
 use lethe_dictionaries::Dictionary;
-use lethe_learn::{Epoch, Manifest, Marginals, Pool, SwitchOut, Training, Watch};
+use lethe_learn::{Epoch, Manifest, Marginals, Observer, Pool, SwitchOut, Training};
 use rand::{RngCore as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -27,11 +27,11 @@ use serde::{Deserialize, Serialize};
 use crate::batch::{self, Config};
 use crate::chain::{Chain, Layout, Scratch};
 use crate::decode::Decoder;
-use crate::going_on::{self, GoOnError, Start};
 use crate::member::{MemberError, Opened, opened};
 use crate::model::{Form, Model};
 use crate::registry::Learner;
-use crate::train::{Run, TrainError, Trained, judge, prepare, settings};
+use crate::train::{Run, TrainError, Trained, evaluate, prepare, settings};
+use crate::warm_start::{self, Start, WarmStartError};
 use crate::{Data, Extractor, States};
 use soft::{Expected, SoftLikelihood};
 
@@ -98,7 +98,7 @@ pub struct SelfTask<'a> {
     /// Documents whose marks, if they have any, are not looked at.
     pub unlabelled: &'a [Document],
     /// Documents with gold that are never fitted to: the round that scores best on them is kept.
-    pub kept_back: &'a [Document],
+    pub held_out: &'a [Document],
     /// Who gives the labels, of the model's own tags; the model itself if nobody does.
     pub teacher: Option<&'a (dyn Marginals + Sync)>,
     /// The lists behind the features.
@@ -123,8 +123,8 @@ pub const SOFT: [&str; 1] = ["crf"];
 /// Trains a field on. The same model, documents, settings, teacher and seed give the same bytes.
 ///
 /// # Errors
-/// [`GoOnError`].
-pub fn self_train(task: &SelfTask<'_>, watch: &mut dyn Watch) -> Result<SelfTrained, GoOnError> {
+/// [`WarmStartError`].
+pub fn self_train(task: &SelfTask<'_>, observer: &mut dyn Observer) -> Result<SelfTrained, WarmStartError> {
     let Opened {
         manifest,
         features,
@@ -134,7 +134,7 @@ pub fn self_train(task: &SelfTask<'_>, watch: &mut dyn Watch) -> Result<SelfTrai
     let extractor = features.build(task.dictionary).map_err(TrainError::from)?;
     let clean = Clean::new(task, &model, &extractor)?;
     let mut current = model;
-    let before = judge(&mut current.clone(), task.kept_back, &extractor)?;
+    let before = evaluate(&mut current.clone(), task.held_out, &extractor)?;
     let states = current.states().clone();
     let mut best: Option<(f64, Model)> = None;
     let (mut labels, mut since) = (Vec::new(), 0);
@@ -144,7 +144,7 @@ pub fn self_train(task: &SelfTask<'_>, watch: &mut dyn Watch) -> Result<SelfTrai
         }
         let (data, loss) = clean.noised(task, round, &labels, &current, &extractor)?;
         let mut fit = Fit {
-            watch,
+            observer,
             loss: f64::INFINITY,
         };
         let mut run = Run::passing(task.seed, &mut fit);
@@ -152,8 +152,8 @@ pub fn self_train(task: &SelfTask<'_>, watch: &mut dyn Watch) -> Result<SelfTrai
         run.start = Some(Start::new(&current, &states, &data));
         let fitted = batch::fit(&config, loss, Form::Chain, &data, &states, &mut run)?;
         let loss = fit.loss;
-        current = Model::going_on(&current, &states, fitted, &data);
-        let score = judge(&mut current, task.kept_back, &extractor)?;
+        current = Model::joined(&current, &states, fitted, &data);
+        let score = evaluate(&mut current, task.held_out, &extractor)?;
         // Of equals the later one: it has seen more of the notes without gold.
         since = if best.as_ref().is_none_or(|(best, _)| score > *best) {
             0
@@ -169,7 +169,7 @@ pub fn self_train(task: &SelfTask<'_>, watch: &mut dyn Watch) -> Result<SelfTrai
             loss,
             held_out: Some(score),
         };
-        if watch.epoch(epoch) == ControlFlow::Break(()) || since >= task.settings.patience {
+        if observer.epoch(epoch) == ControlFlow::Break(()) || since >= task.settings.patience {
             break;
         }
     }
@@ -265,10 +265,10 @@ impl Clean {
 
 impl SelfTask<'_> {
     /// The model's learner, with what the settings have other than its own.
-    fn learner(&self, manifest: &Manifest) -> Result<(Learner, Config), GoOnError> {
-        match going_on::learner(manifest, &self.settings.learner)? {
+    fn learner(&self, manifest: &Manifest) -> Result<(Learner, Config), WarmStartError> {
+        match warm_start::learner(manifest, &self.settings.learner)? {
             Learner::Crf(config) => Ok((Learner::Crf(config.clone()), config)),
-            other => Err(GoOnError::Kind {
+            other => Err(WarmStartError::Kind {
                 folder: self.model.to_owned(),
                 kind: other.kind().to_owned(),
             }),
@@ -279,7 +279,7 @@ impl SelfTask<'_> {
     ///
     /// # Errors
     /// Those of [`self_train`] that are about the model's page and the settings.
-    pub fn check(&self) -> Result<(), GoOnError> {
+    pub fn check(&self) -> Result<(), WarmStartError> {
         let manifest = Manifest::read(self.model).map_err(MemberError::from)?;
         self.learner(&manifest).map(|_| ())
     }
@@ -304,14 +304,14 @@ impl SelfTask<'_> {
 
 /// Watches one round's search: its passes are steps of the round.
 struct Fit<'a> {
-    watch: &'a mut dyn Watch,
+    observer: &'a mut dyn Observer,
     loss: f64,
 }
 
-impl Watch for Fit<'_> {
+impl Observer for Fit<'_> {
     fn epoch(&mut self, epoch: Epoch) -> ControlFlow<()> {
         self.loss = epoch.loss;
-        self.watch.step(epoch.done as usize, epoch.of as usize);
+        self.observer.step(epoch.done as usize, epoch.of as usize);
         ControlFlow::Continue(())
     }
 }

@@ -8,16 +8,16 @@ use std::sync::Arc;
 use lethe_core::{BatchError, NoteBatch, hex};
 use lethe_corpus::Document;
 use lethe_dictionaries::Dictionary;
-use lethe_learn::{Epoch, Manifest, ManifestError, TagSet, Training, Watch};
+use lethe_learn::{Epoch, Manifest, ManifestError, Observer, TagSet, Training};
 
 use crate::bytes::{Malformed, Reader, Writer};
 use crate::decode::{self, Decoder};
-use crate::going_on::Start;
 use crate::member::WEIGHTS;
 use crate::model::Model;
 use crate::naive_bayes::Bayes;
 use crate::registry::Learner;
 use crate::states::StatesError;
+use crate::warm_start::Start;
 use crate::{Columns, Data, Extractor, FeatureConfig, FeatureError, States};
 
 /// Why a training failed. Carries no text of a document.
@@ -66,7 +66,7 @@ const STATE: &str = "training.state";
 
 /// A training under way, as a learner sees it.
 pub struct Run<'a> {
-    watch: &'a mut dyn Watch,
+    observer: &'a mut dyn Observer,
     /// Where chance comes from.
     pub seed: u64,
     state: Option<PathBuf>,
@@ -84,27 +84,27 @@ impl<'a> Run<'a> {
         task: &Task<'_>,
         settings: &toml::Table,
         digest: &str,
-        watch: &'a mut dyn Watch,
+        observer: &'a mut dyn Observer,
     ) -> Self {
         let files = task.features.files();
-        let beside: Vec<u64> = files.iter().map(|(_, bytes)| checksum(bytes)).collect();
+        let checksums: Vec<u64> = files.iter().map(|(_, bytes)| checksum(bytes)).collect();
         Self {
-            watch,
+            observer,
             seed: task.seed,
             state: task.state.map(|folder| folder.join(STATE)),
             start: None,
             held: true,
             identity: format!(
-                "{settings}\nseed = {}\ndata = {digest}\nfiles = {beside:?}\n",
+                "{settings}\nseed = {}\ndata = {digest}\nfiles = {checksums:?}\n",
                 task.seed
             ),
         }
     }
 
     /// A training that leaves nothing on disk.
-    pub(crate) fn passing(seed: u64, watch: &'a mut dyn Watch) -> Self {
+    pub(crate) fn passing(seed: u64, observer: &'a mut dyn Observer) -> Self {
         Self {
-            watch,
+            observer,
             seed,
             state: None,
             start: None,
@@ -115,7 +115,7 @@ impl<'a> Run<'a> {
 
     /// Tells of a pass that is done. `Break` ends the training with what it has.
     pub(crate) fn epoch(&mut self, done: u32, of: u32, loss: f64) -> ControlFlow<()> {
-        self.watch.epoch(Epoch {
+        self.observer.epoch(Epoch {
             done,
             of,
             loss,
@@ -125,7 +125,7 @@ impl<'a> Run<'a> {
 
     /// Tells of progress within a pass.
     pub(crate) fn step(&mut self, done: usize, of: usize) {
-        self.watch.step(done, of);
+        self.observer.step(done, of);
     }
 
     /// Hands the state on disk to `read`, if there is one.
@@ -166,7 +166,7 @@ impl<'a> Run<'a> {
             return Err(refuse("damaged state of a training"));
         }
         read(&mut reader).and_then(|()| reader.end()).map_err(damaged)?;
-        self.watch.resumed();
+        self.observer.resumed();
         Ok(())
     }
 
@@ -277,9 +277,9 @@ pub(crate) fn prepare(documents: &[Document], tags: &TagSet) -> Result<Prepared,
 ///
 /// # Errors
 /// [`TrainError`].
-pub fn train(task: &Task<'_>, watch: &mut dyn Watch) -> Result<Trained, TrainError> {
+pub fn train(task: &Task<'_>, observer: &mut dyn Observer) -> Result<Trained, TrainError> {
     if let Learner::NaiveBayes(config) = task.learner {
-        return Bayes::begin(config, task, watch)?.trained(task.held_out, task.dictionary);
+        return Bayes::begin(config, task, observer)?.trained(task.held_out, task.dictionary);
     }
     let marks = task.documents.iter().flat_map(|document| &document.marks);
     let tags = TagSet::of(task.learner.scheme(), marks);
@@ -295,7 +295,7 @@ pub fn train(task: &Task<'_>, watch: &mut dyn Watch) -> Result<Trained, TrainErr
         let columns = extractor.columns(&prepared.batch);
         Data::new(&columns, &prepared.gold, &states, task.learner.cut_off())
     };
-    let mut run = Run::of(task, &settings, &digest, watch);
+    let mut run = Run::of(task, &settings, &digest, observer);
     let fitted = task.learner.fit(&data, &states, &mut run)?;
     let mut model = Model::new(&states, fitted, &data);
     drop(data);
@@ -308,7 +308,7 @@ pub fn train(task: &Task<'_>, watch: &mut dyn Watch) -> Result<Trained, TrainErr
         goes_on_from: None,
     };
     if let Some(held_out) = task.held_out {
-        training.held_out_f1 = Some(judge(&mut model, held_out, &extractor)?);
+        training.held_out_f1 = Some(evaluate(&mut model, held_out, &extractor)?);
     }
     let manifest = Manifest::new(task.learner.kind(), tags, training, settings);
     Ok(Trained {
@@ -333,14 +333,14 @@ pub fn fit_columns(
     gold: &[Vec<u16>],
     tags: &TagSet,
     seed: u64,
-    watch: &mut dyn Watch,
+    observer: &mut dyn Observer,
 ) -> Result<Model, TrainError> {
     if gold.iter().flatten().all(|&tag| tag == TagSet::OUTSIDE) {
         return Err(TrainError::NothingMarked);
     }
     let states = States::new(tags.clone())?;
     let data = Data::new(columns, gold, &states, learner.cut_off());
-    let fitted = learner.fit(&data, &states, &mut Run::passing(seed, watch))?;
+    let fitted = learner.fit(&data, &states, &mut Run::passing(seed, observer))?;
     Ok(Model::new(&states, fitted, &data))
 }
 
@@ -357,7 +357,7 @@ pub(crate) fn settings(
 }
 
 /// Strict micro-F1 on held-out documents, by which the model's confidence is set as well.
-pub(crate) fn judge(
+pub(crate) fn evaluate(
     model: &mut Model,
     documents: &[Document],
     extractor: &Extractor,
@@ -372,7 +372,7 @@ pub(crate) fn judge(
 
 #[cfg(test)]
 mod tests {
-    use lethe_learn::Quiet;
+    use lethe_learn::NoObserver;
 
     use super::*;
     use crate::data::tests::invented;
@@ -385,7 +385,7 @@ mod tests {
             forgets_words: true,
             ..crate::Searn::default()
         });
-        let fit = || fit_columns(&learner, &columns, &gold, tags, 7, &mut Quiet).unwrap();
+        let fit = || fit_columns(&learner, &columns, &gold, tags, 7, &mut NoObserver).unwrap();
         let model = fit();
         assert_eq!(model.to_bytes(), fit().to_bytes());
         let (_, same) = model.history().split_at(model.history().len() / 2);
@@ -401,7 +401,7 @@ mod tests {
         assert!(hits * 10 > all * 6, "{hits} of {all}");
 
         let nothing: Vec<Vec<u16>> = gold.iter().map(|row| vec![0; row.len()]).collect();
-        let refused = fit_columns(&learner, &columns, &nothing, tags, 7, &mut Quiet);
+        let refused = fit_columns(&learner, &columns, &nothing, tags, 7, &mut NoObserver);
         assert!(matches!(refused, Err(TrainError::NothingMarked)));
     }
 }

@@ -129,7 +129,7 @@ fn on_core() -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use lethe_learn::Quiet;
+    use lethe_learn::NoObserver;
 
     use super::*;
     use crate::training::tests::{documents, job};
@@ -139,7 +139,7 @@ mod tests {
     fn a_linear_member_tells_what_it_shares_and_by_which_settings() {
         let (documents, folder) = (documents(), tempfile::tempdir().unwrap());
         let path = folder.path().join("model");
-        train(&job("mira", &documents, &path), &mut Quiet).unwrap();
+        train(&job("mira", &documents, &path), &mut NoObserver).unwrap();
         let labels = LabelSet::of_names("x", &["DATE".to_owned(), "NAME".to_owned()]).unwrap();
         let spent = of_model(&path, &labels, &Dictionary::builtin(), &documents).unwrap();
         assert!(spent.own > 0.0 && spent.shared > 0.0, "{spent:?}");

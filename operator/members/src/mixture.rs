@@ -176,7 +176,7 @@ pub fn learned(
 #[cfg(test)]
 mod tests {
     use lethe_core::NoteBatch;
-    use lethe_learn::Quiet;
+    use lethe_learn::NoObserver;
 
     use super::*;
     use crate::training::tests::{documents, job};
@@ -189,8 +189,12 @@ mod tests {
         names
             .iter_mut()
             .for_each(|document| document.marks.retain(|mark| mark.label == "NAME"));
-        train(&job("crf", &documents, &folder.join("first")), &mut Quiet).unwrap();
-        train(&job("naive-bayes", &names, &folder.join("second")), &mut Quiet).unwrap();
+        train(&job("crf", &documents, &folder.join("first")), &mut NoObserver).unwrap();
+        train(
+            &job("naive-bayes", &names, &folder.join("second")),
+            &mut NoObserver,
+        )
+        .unwrap();
         write(folder, weight, Training::default()).unwrap()
     }
 
@@ -210,9 +214,9 @@ mod tests {
                 .map(|document| document.marks.into_iter().map(each).collect())
                 .collect()
         };
-        let said = marks(model.member.as_ref());
+        let predictions = marks(model.member.as_ref());
         assert_eq!(
-            said,
+            predictions,
             marks(alone.member.as_ref()),
             "all the weight is the first's"
         );
@@ -238,7 +242,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         mixed(&folder.path().join("first"), 0.5);
         let bayes = folder.path().join("second");
-        train(&job("naive-bayes", &documents(), &bayes), &mut Quiet).unwrap();
+        train(&job("naive-bayes", &documents(), &bayes), &mut NoObserver).unwrap();
         write(folder.path(), 0.5, Training::default()).unwrap();
         let model = open(folder.path(), None).unwrap();
         let found = predict(model.member.as_ref(), &model.labels, &documents()).unwrap();
@@ -263,7 +267,7 @@ mod tests {
         // Another model than the one that was mixed.
         let (documents, other) = (documents(), folder.path().join("other"));
         let of_half = job("naive-bayes", &documents[..18], &other);
-        train(&of_half, &mut Quiet).unwrap();
+        train(&of_half, &mut NoObserver).unwrap();
         std::fs::remove_dir_all(folder.path().join("second")).unwrap();
         std::fs::rename(&other, folder.path().join("second")).unwrap();
         refused("second: its digest is not the one in the mixture's page");

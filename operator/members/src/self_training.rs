@@ -5,8 +5,8 @@ use std::path::Path;
 
 use lethe_corpus::Document;
 use lethe_dictionaries::Dictionary;
-use lethe_learn::{Manifest, Marginals, Watch};
-use lethe_linear::GoOnError;
+use lethe_learn::{Manifest, Marginals, Observer};
+use lethe_linear::WarmStartError;
 use lethe_neural::Recurrent;
 
 use crate::training::{TrainError, within};
@@ -20,7 +20,7 @@ pub struct SelfTrainJob<'a> {
     /// Documents of the target whose marks, if they have any, are not looked at.
     pub unlabelled: &'a [Document],
     /// Documents of the source that are never fitted to. They choose when it was best, and whether it is kept at all.
-    pub kept_back: &'a [Document],
+    pub held_out: &'a [Document],
     /// Who gives the pseudo-labels, of the model's own tags; the model itself if nobody does.
     pub teacher: Option<&'a (dyn Marginals + Sync)>,
     /// How. Linear members have the keys of [`lethe_linear::SelfTraining`], recurrent ones those of
@@ -57,7 +57,7 @@ pub(crate) fn soft() -> Vec<&'static str> {
 ///
 /// # Errors
 /// [`TrainError`]; [`TrainError::Worse`] where the model lost more than the bound at home: then nothing is written.
-pub fn self_train(job: &SelfTrainJob<'_>, watch: &mut dyn Watch) -> Result<SelfTrained, TrainError> {
+pub fn self_train(job: &SelfTrainJob<'_>, observer: &mut dyn Observer) -> Result<SelfTrained, TrainError> {
     let manifest = Manifest::read(job.model)?;
     let kind = manifest.kind.as_str();
     if !soft().contains(&kind) {
@@ -65,7 +65,7 @@ pub fn self_train(job: &SelfTrainJob<'_>, watch: &mut dyn Watch) -> Result<SelfT
             kind: kind.to_owned(),
         });
     }
-    let all = || job.labelled.iter().chain(job.kept_back);
+    let all = || job.labelled.iter().chain(job.held_out);
     let mut marks = all().flat_map(|document| &document.marks);
     if let Some(mark) = marks.find(|mark| !manifest.tags.labels().contains(&mark.label)) {
         return Err(TrainError::Label {
@@ -78,7 +78,7 @@ pub fn self_train(job: &SelfTrainJob<'_>, watch: &mut dyn Watch) -> Result<SelfT
             all().all(|document| document.marks.is_empty()),
             "no document has a marked span",
         ),
-        (job.kept_back.is_empty(), "there is no document to keep back"),
+        (job.held_out.is_empty(), "there is no document to keep back"),
         (job.unlabelled.is_empty(), "there is no document without gold"),
         (!own_tags, "the teacher has other tags than the model"),
     ] {
@@ -93,12 +93,12 @@ pub fn self_train(job: &SelfTrainJob<'_>, watch: &mut dyn Watch) -> Result<SelfT
     let mut told = None;
     let trained = if lethe_linear::SOFT.contains(&kind) {
         let own = lethe_linear::SelfTraining::new(job.settings.clone()).map_err(settings)?;
-        linear(job, &own, kind, &mut told, watch)
+        linear(job, &own, kind, &mut told, observer)
     } else {
         let mut own = lethe_neural::SelfTraining::new(job.settings.clone())
             .map_err(|error| settings(error.to_string()))?;
         own.schedule.seed = job.seed;
-        recurrent(job, &own, &mut told, watch)
+        recurrent(job, &own, &mut told, observer)
     };
     let worse = matches!(&trained, Err(TrainError::Worse { .. }));
     if worse {
@@ -141,7 +141,7 @@ fn linear(
     settings: &lethe_linear::SelfTraining,
     kind: &str,
     told: &mut Option<(f64, f64)>,
-    watch: &mut dyn Watch,
+    observer: &mut dyn Observer,
 ) -> Result<Manifest, TrainError> {
     let dictionary = Dictionary::builtin();
     let task = lethe_linear::SelfTask {
@@ -149,20 +149,20 @@ fn linear(
         settings,
         labelled: job.labelled,
         unlabelled: job.unlabelled,
-        kept_back: job.kept_back,
+        held_out: job.held_out,
         teacher: job.teacher,
         dictionary: &dictionary,
         seed: job.seed,
     };
     task.check().map_err(|error| match error {
-        GoOnError::Setting(message) => TrainError::Settings {
+        WarmStartError::Setting(message) => TrainError::Settings {
             kind: kind.to_owned(),
             message,
         },
         error => error.into(),
     })?;
     within(job.folder, job.restart, |_| {
-        let mut done = lethe_linear::self_train(&task, watch)?;
+        let mut done = lethe_linear::self_train(&task, observer)?;
         job.holds(done.before, done.after)?;
         done.trained
             .write(job.folder)
@@ -176,19 +176,19 @@ fn recurrent(
     job: &SelfTrainJob<'_>,
     settings: &lethe_neural::SelfTraining,
     told: &mut Option<(f64, f64)>,
-    watch: &mut dyn Watch,
+    observer: &mut dyn Observer,
 ) -> Result<Manifest, TrainError> {
     let dictionary = Dictionary::builtin();
     let task = lethe_neural::SelfTask {
         model: job.model,
         labelled: job.labelled,
         unlabelled: job.unlabelled,
-        kept_back: job.kept_back,
+        held_out: job.held_out,
         teacher: job.teacher,
         dictionary: &dictionary,
     };
     within(job.folder, job.restart, |state| {
-        let done = settings.train(&task, Some(state), watch)?;
+        let done = settings.train(&task, Some(state), observer)?;
         job.holds(done.before, done.after)?;
         done.network.save(job.folder)?;
         *told = Some((done.before, done.after));
@@ -199,7 +199,7 @@ fn recurrent(
 #[cfg(test)]
 mod tests {
     use lethe_corpus::Mark;
-    use lethe_learn::{Quiet, TagSet};
+    use lethe_learn::{NoObserver, TagSet};
 
     use super::*;
     use crate::training::tests::{documents, job};
@@ -241,7 +241,7 @@ mod tests {
             model,
             labelled: &all[..24],
             unlabelled,
-            kept_back: &all[24..],
+            held_out: &all[24..],
             teacher: None,
             settings: small(kind),
             bound: 0.05,
@@ -257,12 +257,12 @@ mod tests {
         for kind in soft() {
             let place = tempfile::tempdir().unwrap();
             let [old, new, again] = ["old", "new", "again"].map(|name| place.path().join(name));
-            let before = train(&job(kind, &all[..24], &old), &mut Quiet).unwrap();
-            let done = self_train(&asked(&old, &all, &unlabelled, &new, kind), &mut Quiet).unwrap();
+            let before = train(&job(kind, &all[..24], &old), &mut NoObserver).unwrap();
+            let done = self_train(&asked(&old, &all, &unlabelled, &new, kind), &mut NoObserver).unwrap();
             assert_eq!(done.manifest.training.goes_on_from, Some(before.digest()));
             assert_eq!(done.manifest.tags, before.tags);
             assert!(done.after > 0.9, "{kind}: {done:?}");
-            let same = self_train(&asked(&old, &all, &unlabelled, &again, kind), &mut Quiet).unwrap();
+            let same = self_train(&asked(&old, &all, &unlabelled, &again, kind), &mut NoObserver).unwrap();
             assert_eq!(same.manifest, done.manifest, "{kind}: the same bytes every time");
             assert_ne!(
                 done.manifest.digest(),
@@ -294,14 +294,14 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_its_teacher_spoils_is_not_written_and_the_figures_are_said() {
+    fn a_model_that_its_teacher_spoils_is_not_written_and_the_scores_are_reported() {
         let all = documents();
         // Of the same house: what the teacher says there is wrong at home.
         let unlabelled: Vec<Document> = all[..24].iter().flat_map(|one| vec![one.clone(); 3]).collect();
         for kind in ["crf", "lstm-l", "lstm-crf-l"] {
             let place = tempfile::tempdir().unwrap();
             let [old, new] = ["old", "new"].map(|name| place.path().join(name));
-            let before = train(&job(kind, &all[..24], &old), &mut Quiet).unwrap();
+            let before = train(&job(kind, &all[..24], &old), &mut NoObserver).unwrap();
             let teacher = Wrong(before.tags.clone());
             let mut job = asked(&old, &all, &unlabelled, &new, kind);
             job.teacher = Some(&teacher);
@@ -314,7 +314,7 @@ mod tests {
                 // A network of a test is not so soon spoilt: nothing would be good enough.
                 job.bound = -1.0;
             }
-            let refused = self_train(&job, &mut Quiet).unwrap_err();
+            let refused = self_train(&job, &mut NoObserver).unwrap_err();
             assert!(matches!(refused, TrainError::Worse { .. }), "{kind}: {refused}");
             let told = refused.to_string();
             assert!(
@@ -330,9 +330,9 @@ mod tests {
         let (all, unlabelled) = (documents(), elsewhere());
         let place = tempfile::tempdir().unwrap();
         let [svm, crf, new] = ["svm", "crf", "new"].map(|name| place.path().join(name));
-        train(&job("svm", &all, &svm), &mut Quiet).unwrap();
-        train(&job("crf", &all, &crf), &mut Quiet).unwrap();
-        let refused = self_train(&asked(&svm, &all, &unlabelled, &new, "svm"), &mut Quiet).unwrap_err();
+        train(&job("svm", &all, &svm), &mut NoObserver).unwrap();
+        train(&job("crf", &all, &crf), &mut NoObserver).unwrap();
+        let refused = self_train(&asked(&svm, &all, &unlabelled, &new, "svm"), &mut NoObserver).unwrap_err();
         assert!(
             refused.is_usage() && refused.to_string().contains("crf, lstm-crf-n"),
             "{refused}"
@@ -340,7 +340,7 @@ mod tests {
         let mut strange = all.clone();
         strange[0].marks[0] = Mark::gold(strange[0].marks[0].span, "WARD");
         let says = |job: &SelfTrainJob<'_>, part: &str| {
-            let refused = self_train(job, &mut Quiet).unwrap_err();
+            let refused = self_train(job, &mut NoObserver).unwrap_err();
             assert!(
                 refused.is_usage() && refused.to_string().contains(part),
                 "{refused}"

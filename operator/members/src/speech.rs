@@ -67,7 +67,7 @@ pub(crate) fn open_pos(folder: &Path) -> Result<Arc<PosTagger>, TrainError> {
 
 #[cfg(test)]
 mod tests {
-    use lethe_learn::Quiet;
+    use lethe_learn::NoObserver;
 
     use super::*;
     use crate::training::tests::{documents, job};
@@ -90,7 +90,7 @@ mod tests {
             "features".to_owned(),
             features.parse::<toml::Table>().unwrap().into(),
         );
-        crate::train(&job, &mut Quiet).unwrap();
+        crate::train(&job, &mut NoObserver).unwrap();
         std::fs::remove_dir_all(&pos).unwrap();
         crate::open(&model, None).unwrap();
         std::fs::write(model.join("pos.bin"), "x").unwrap();
@@ -103,14 +103,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (first, second) = (folder.path().join("first"), folder.path().join("second"));
         let documents = documents();
-        crate::train(&job("ogd", &documents, &first), &mut Quiet).unwrap();
+        crate::train(&job("ogd", &documents, &first), &mut NoObserver).unwrap();
         let mut job = job("crf", &documents, &second);
         let features = format!("pos = {:?}", first.display().to_string());
         job.settings.insert(
             "features".to_owned(),
             features.parse::<toml::Table>().unwrap().into(),
         );
-        let error = crate::train(&job, &mut Quiet).unwrap_err();
+        let error = crate::train(&job, &mut NoObserver).unwrap_err();
         assert!(
             error.is_usage() && error.to_string().contains("holds a `ogd`"),
             "{error}"

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use lethe_corpus::Document;
 use lethe_dictionaries::Dictionary;
-use lethe_learn::{Manifest, ManifestError, Watch};
+use lethe_learn::{Manifest, ManifestError, Observer};
 use lethe_linear::{FeatureConfig, Learner, Task};
 use lethe_neural::Recurrent;
 
@@ -89,7 +89,7 @@ pub enum TrainError {
     },
     /// A linear member could not be gone on from.
     #[error(transparent)]
-    GoOn(#[from] lethe_linear::GoOnError),
+    WarmStart(#[from] lethe_linear::WarmStartError),
     /// A recurrent member could not be gone on from.
     #[error(transparent)]
     Tuning(#[from] lethe_neural::TuningError),
@@ -164,10 +164,12 @@ pub(crate) const STATE: &str = "training";
 ///
 /// # Errors
 /// [`TrainError`].
-pub fn train(job: &Job<'_>, watch: &mut dyn Watch) -> Result<Manifest, TrainError> {
+pub fn train(job: &Job<'_>, observer: &mut dyn Observer) -> Result<Manifest, TrainError> {
     // Settings are read before anything is written: a typing error leaves no folder behind.
     let trainer = Trainer::new(job)?;
-    within(job.folder, job.restart, |state| trainer.train(job, state, watch))
+    within(job.folder, job.restart, |state| {
+        trainer.train(job, state, observer)
+    })
 }
 
 /// Has a model written into a folder, from the state of a training that was killed there unless it is to begin again.
@@ -249,7 +251,12 @@ impl Trainer {
         })
     }
 
-    fn train(&self, job: &Job<'_>, state: &Path, watch: &mut dyn Watch) -> Result<Manifest, TrainError> {
+    fn train(
+        &self,
+        job: &Job<'_>,
+        state: &Path,
+        observer: &mut dyn Observer,
+    ) -> Result<Manifest, TrainError> {
         let held_out = (!job.held_out.is_empty()).then_some(job.held_out);
         match self {
             Self::Linear(learner, features) => {
@@ -262,7 +269,7 @@ impl Trainer {
                     seed: job.seed,
                     state: Some(state),
                 };
-                let mut trained = lethe_linear::train(&task, watch)?;
+                let mut trained = lethe_linear::train(&task, observer)?;
                 trained
                     .write(job.folder)
                     .map_err(lethe_linear::TrainError::from)?;
@@ -270,7 +277,7 @@ impl Trainer {
             }
             Self::Recurrent(settings) => {
                 let dictionary = Dictionary::builtin();
-                let network = settings.train(job.train, job.held_out, &dictionary, Some(state), watch)?;
+                let network = settings.train(job.train, job.held_out, &dictionary, Some(state), observer)?;
                 network.save(job.folder)?;
                 Ok(Manifest::read(job.folder)?)
             }
@@ -291,7 +298,7 @@ fn read<T: serde::de::DeserializeOwned>(kind: &str, table: toml::Value) -> Resul
 pub(crate) mod tests {
     use lethe_core::Span;
     use lethe_corpus::Mark;
-    use lethe_learn::Quiet;
+    use lethe_learn::NoObserver;
 
     use super::*;
     use crate::{open, predict};
@@ -343,17 +350,17 @@ pub(crate) mod tests {
         for kind in kinds() {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("model");
-            let manifest = train(&job(kind, &documents, &path), &mut Quiet).unwrap();
+            let manifest = train(&job(kind, &documents, &path), &mut NoObserver).unwrap();
             assert_eq!(manifest.kind, kind);
             assert!(!path.join(STATE).exists());
             let model = open(&path, None).unwrap();
             let predicted = predict(model.member.as_ref(), &model.labels, &documents).unwrap();
             let mut counts = lethe_corpus::Counts::default();
-            for (gold, said) in documents.iter().zip(&predicted) {
-                counts += lethe_corpus::Counts::strict(&gold.marks, &said.marks);
+            for (gold, predictions) in documents.iter().zip(&predicted) {
+                counts += lethe_corpus::Counts::strict(&gold.marks, &predictions.marks);
             }
             assert!(counts.f1() > 0.9, "{kind}: {counts:?}");
-            let again = train(&job(kind, &documents, &path), &mut Quiet).unwrap_err();
+            let again = train(&job(kind, &documents, &path), &mut NoObserver).unwrap_err();
             assert!(
                 again.is_usage() && again.to_string().contains("--restart"),
                 "{again}"
@@ -365,7 +372,7 @@ pub(crate) mod tests {
     fn a_wrong_kind_or_setting_is_named_and_leaves_no_folder() {
         let (documents, folder) = (documents(), tempfile::tempdir().unwrap());
         let path = folder.path().join("model");
-        let error = train(&job("hmm", &documents, &path), &mut Quiet).unwrap_err();
+        let error = train(&job("hmm", &documents, &path), &mut NoObserver).unwrap_err();
         assert!(
             error.to_string().contains("`hmm`") && error.to_string().contains("crf"),
             "{error}"
@@ -373,7 +380,7 @@ pub(crate) mod tests {
         for kind in kinds() {
             let mut job = job(kind, &documents, &path);
             job.settings.insert("colour".to_owned(), 3.into());
-            let error = train(&job, &mut Quiet).unwrap_err();
+            let error = train(&job, &mut NoObserver).unwrap_err();
             assert!(
                 error.is_usage() && error.to_string().contains("colour"),
                 "{error}"

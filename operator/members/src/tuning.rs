@@ -4,8 +4,8 @@ use std::path::Path;
 
 use lethe_corpus::Document;
 use lethe_dictionaries::Dictionary;
-use lethe_learn::{Manifest, Watch};
-use lethe_linear::{GoOn, GoOnError, Learner};
+use lethe_learn::{Manifest, Observer};
+use lethe_linear::{Learner, WarmStartError, WarmStartTask};
 use lethe_neural::{Recurrent, Tuning};
 
 use crate::training::{TrainError, within};
@@ -34,10 +34,10 @@ pub struct TuneJob<'a> {
 ///
 /// # Errors
 /// [`TrainError`].
-pub fn fine_tune(job: &TuneJob<'_>, watch: &mut dyn Watch) -> Result<Manifest, TrainError> {
+pub fn fine_tune(job: &TuneJob<'_>, observer: &mut dyn Observer) -> Result<Manifest, TrainError> {
     let kind = Manifest::read(job.model)?.kind;
     if Learner::KINDS.contains(&kind.as_str()) {
-        return linear(job, &kind, watch);
+        return linear(job, &kind, observer);
     }
     if !Recurrent::KINDS.contains(&kind.as_str()) {
         return Err(TrainError::NotTuned { kind });
@@ -49,22 +49,22 @@ pub fn fine_tune(job: &TuneJob<'_>, watch: &mut dyn Watch) -> Result<Manifest, T
     tuning.schedule.seed = job.seed;
     let dictionary = Dictionary::builtin();
     within(job.folder, job.restart, |state| {
-        let network = tuning.go_on(
+        let network = tuning.warm_start(
             job.model,
             job.train,
             job.held_out,
             &dictionary,
             Some(state),
-            watch,
+            observer,
         )?;
         network.save(job.folder)?;
         Ok(Manifest::read(job.folder)?)
     })
 }
 
-fn linear(job: &TuneJob<'_>, kind: &str, watch: &mut dyn Watch) -> Result<Manifest, TrainError> {
+fn linear(job: &TuneJob<'_>, kind: &str, observer: &mut dyn Observer) -> Result<Manifest, TrainError> {
     let dictionary = Dictionary::builtin();
-    let task = GoOn {
+    let task = WarmStartTask {
         model: job.model,
         settings: &job.settings,
         documents: job.train,
@@ -74,19 +74,19 @@ fn linear(job: &TuneJob<'_>, kind: &str, watch: &mut dyn Watch) -> Result<Manife
         state: None,
     };
     task.check().map_err(|error| match error {
-        GoOnError::Setting(message) => TrainError::Settings {
+        WarmStartError::Setting(message) => TrainError::Settings {
             kind: kind.to_owned(),
             message,
         },
-        GoOnError::Kind { kind, .. } => TrainError::NotTuned { kind },
+        WarmStartError::Kind { kind, .. } => TrainError::NotTuned { kind },
         error => error.into(),
     })?;
     within(job.folder, job.restart, |state| {
-        let task = GoOn {
+        let task = WarmStartTask {
             state: Some(state),
             ..task
         };
-        let mut trained = lethe_linear::go_on(&task, watch)?;
+        let mut trained = lethe_linear::warm_start(&task, observer)?;
         trained
             .write(job.folder)
             .map_err(lethe_linear::TrainError::from)?;
@@ -97,7 +97,7 @@ fn linear(job: &TuneJob<'_>, kind: &str, watch: &mut dyn Watch) -> Result<Manife
 #[cfg(test)]
 mod tests {
     use lethe_corpus::{Counts, Mark};
-    use lethe_learn::Quiet;
+    use lethe_learn::NoObserver;
 
     use super::*;
     use crate::training::tests::{documents, job};
@@ -144,8 +144,8 @@ mod tests {
         let model = open(model, None).unwrap();
         let predicted = predict(model.member.as_ref(), &model.labels, documents).unwrap();
         let mut counts = Counts::default();
-        for (gold, said) in documents.iter().zip(&predicted) {
-            counts += Counts::strict(&gold.marks, &said.marks);
+        for (gold, predictions) in documents.iter().zip(&predicted) {
+            counts += Counts::strict(&gold.marks, &predictions.marks);
         }
         counts.f1()
     }
@@ -160,17 +160,17 @@ mod tests {
                 folder.path().join("new"),
                 folder.path().join("again"),
             );
-            let before = train(&job(kind, &documents, &old), &mut Quiet).unwrap();
-            let manifest = fine_tune(&tuned(&old, &local, &new, kind), &mut Quiet).unwrap();
+            let before = train(&job(kind, &documents, &old), &mut NoObserver).unwrap();
+            let manifest = fine_tune(&tuned(&old, &local, &new, kind), &mut NoObserver).unwrap();
             assert_eq!(manifest.tags.labels(), ["DATE", "NAME", "WARD"]);
             assert_eq!(manifest.training.goes_on_from, Some(before.digest()));
             let (was, is) = (f1(&old, &local), f1(&new, &local));
             assert!(is > 0.9 && is > was, "{kind}: {was} {is}");
-            let same = fine_tune(&tuned(&old, &local, &again, kind), &mut Quiet).unwrap();
+            let same = fine_tune(&tuned(&old, &local, &again, kind), &mut NoObserver).unwrap();
             assert_eq!(same, manifest, "{kind}: the same bytes every time");
             // And once more, from what was fine-tuned.
             let third = folder.path().join("third");
-            fine_tune(&tuned(&new, &local, &third, kind), &mut Quiet).unwrap();
+            fine_tune(&tuned(&new, &local, &third, kind), &mut NoObserver).unwrap();
         }
     }
 
@@ -178,24 +178,24 @@ mod tests {
     fn what_cannot_be_gone_on_from_is_refused_and_leaves_no_model() {
         let (documents, folder) = (documents(), tempfile::tempdir().unwrap());
         let (old, new) = (folder.path().join("old"), folder.path().join("new"));
-        train(&job("naive-bayes", &documents, &old), &mut Quiet).unwrap();
-        let refused = fine_tune(&tuned(&old, &documents, &new, "naive-bayes"), &mut Quiet).unwrap_err();
+        train(&job("naive-bayes", &documents, &old), &mut NoObserver).unwrap();
+        let refused = fine_tune(&tuned(&old, &documents, &new, "naive-bayes"), &mut NoObserver).unwrap_err();
         assert!(
             refused.is_usage() && refused.to_string().contains("naive-bayes"),
             "{refused}"
         );
         let crf = folder.path().join("crf");
-        train(&job("crf", &documents, &crf), &mut Quiet).unwrap();
+        train(&job("crf", &documents, &crf), &mut NoObserver).unwrap();
         for (key, told) in [("colour", "colour"), ("features", "stays"), ("scheme", "stays")] {
             let mut job = tuned(&crf, &documents, &new, "crf");
             job.settings.insert(key.to_owned(), "bilou".into());
-            let refused = fine_tune(&job, &mut Quiet).unwrap_err();
+            let refused = fine_tune(&job, &mut NoObserver).unwrap_err();
             assert!(
                 refused.is_usage() && refused.to_string().contains(told),
                 "{refused}"
             );
         }
-        let missing = fine_tune(&tuned(folder.path(), &documents, &new, "crf"), &mut Quiet);
+        let missing = fine_tune(&tuned(folder.path(), &documents, &new, "crf"), &mut NoObserver);
         assert!(missing.unwrap_err().to_string().contains("member.toml"));
         assert!(!new.exists());
     }

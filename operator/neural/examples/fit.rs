@@ -16,12 +16,12 @@ use std::time::Instant;
 use lethe_core::{LabelSet, NoteBatch, Tagger as _};
 use lethe_corpus::{Counts, Document, Mark, Split, hold_out, read_jsonl};
 use lethe_dictionaries::Dictionary;
-use lethe_learn::{Epoch, Watch};
+use lethe_learn::{Epoch, Observer};
 use lethe_neural::{Network, Recurrent};
 
 struct Progress(Instant);
 
-impl Watch for Progress {
+impl Observer for Progress {
     fn epoch(&mut self, epoch: Epoch) -> ControlFlow<()> {
         let seconds = self.0.elapsed().as_secs_f64();
         println!(

@@ -38,7 +38,7 @@ pub use network::{Network, NetworkError};
 pub use self_training::{SelfTask, SelfTrained, SelfTraining};
 pub use settings::{Recurrent, SettingsError, VectorSource};
 pub use skipgram::SkipGram;
-pub use stacked::{Heard, Stacked, StackedError, StackedScratch, StackedSettings};
+pub use stacked::{MemberTags, Stacked, StackedError, StackedScratch, StackedSettings};
 pub use train::{Data, Schedule, TrainError, train};
 pub use tuning::{Tuning, TuningError, Words};
 pub use types::Casing;

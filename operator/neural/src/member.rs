@@ -108,7 +108,7 @@ impl NeuralMember {
             let one = |(note, range): (_, &Range<usize>)| {
                 done.clone()?;
                 let mut spans = Spans::new(&self.tags);
-                spans.push(&tagged.tags[range.clone()], &tagged.sure[range.clone()]);
+                spans.push(&tagged.tags[range.clone()], &tagged.token_scores[range.clone()]);
                 self.collect(note, &spans)
             };
             batch.notes().zip(&read.notes).map(one).collect()
@@ -121,7 +121,7 @@ impl NeuralMember {
             let (note, mut spans) = (batch.note(row), Spans::new(&self.tags));
             self.runner.run_long(&self.reader, note, kept, |_, tagged| {
                 self.count(tagged);
-                spans.push(&tagged.tags, &tagged.sure);
+                spans.push(&tagged.tags, &tagged.token_scores);
                 batch.advance()
             })?;
             self.collect(note, &spans)

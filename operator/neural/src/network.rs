@@ -54,7 +54,7 @@ pub enum NetworkError {
 /// The manifest's entries besides the tags.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Page {
+struct SavedSettings {
     chars: String,
     fields: Vec<String>,
     lists: Vec<String>,
@@ -110,14 +110,14 @@ impl Network {
     /// [`NetworkError::Manifest`], naming the file.
     pub fn save(&self, folder: &Path) -> Result<(), NetworkError> {
         let model = &self.model;
-        let page = Page {
+        let saved = SavedSettings {
             chars: model.chars.iter().collect(),
             fields: model.fields.clone(),
             lists: model.lists.clone(),
             architecture: model.architecture.clone(),
         };
         let settings =
-            toml::Table::try_from(page).map_err(|error| NetworkError::Settings(error.to_string()))?;
+            toml::Table::try_from(saved).map_err(|error| NetworkError::Settings(error.to_string()))?;
         let bytes: Vec<(&str, [usize; 2], Dtype, Vec<u8>)> = model
             .params
             .0
@@ -154,24 +154,24 @@ impl Network {
     /// [`NetworkError`], if anything was cut short, altered, or does not fit together.
     pub fn load(folder: &Path) -> Result<Self, NetworkError> {
         let manifest = Manifest::read(folder)?;
-        let page: Page = toml::Value::Table(manifest.settings.clone())
+        let saved: SavedSettings = toml::Value::Table(manifest.settings.clone())
             .try_into()
             .map_err(|error: toml::de::Error| NetworkError::Settings(error.to_string()))?;
-        page.architecture.check().map_err(NetworkError::Inconsistent)?;
+        saved.architecture.check().map_err(NetworkError::Inconsistent)?;
         let weights = manifest.file(folder, WEIGHTS)?;
         let words = String::from_utf8(manifest.file(folder, WORDS)?)
             .map_err(|_| NetworkError::Inconsistent("its words are not UTF-8"))?;
         let mut model = Model {
-            architecture: page.architecture,
+            architecture: saved.architecture,
             tags: manifest.tags.clone(),
             words: words
                 .split('\n')
                 .filter(|word| !word.is_empty())
                 .map(str::to_owned)
                 .collect(),
-            chars: page.chars.chars().collect(),
-            fields: page.fields,
-            lists: page.lists,
+            chars: saved.chars.chars().collect(),
+            fields: saved.fields,
+            lists: saved.lists,
             params: Params(Vec::new()),
         };
         let tensors = SafeTensors::deserialize(&weights)

@@ -156,19 +156,19 @@ impl Reader {
             .dictionary
             .as_ref()
             .map(|(dictionary, ..)| dictionary.matcher());
-        let mut said = Vec::new();
+        let mut hints = Vec::new();
         for note in batch.notes() {
             let first = read.types.len();
             read.types.resize(first + note.tokens.len(), 0);
             let all = 0..note.tokens.len();
-            said.clear();
+            hints.clear();
             if let Some(matcher) = &mut matcher {
-                self.knowledge(&note, all.clone(), matcher, &mut said);
+                self.knowledge(&note, all.clone(), matcher, &mut hints);
             }
             self.contexts(
                 &note,
                 all,
-                &said,
+                &hints,
                 &mut Form::default(),
                 &mut memory.contexts,
                 &mut read.contexts,
@@ -204,7 +204,7 @@ impl Reader {
         note: &NoteView<'_>,
         tokens: Range<usize>,
         matcher: &mut Matcher<'_>,
-        said: &mut Vec<(u32, u16)>,
+        hints: &mut Vec<(u32, u16)>,
     ) {
         let Some((_, wanted, rows)) = &self.dictionary else {
             return;
@@ -214,31 +214,31 @@ impl Reader {
             for list in found.entry.lists().iter() {
                 let partial = found.distance > 0 || exceptions.contains(list);
                 let row = rows[list.index()] + 2 * u16::from(partial);
-                said.push((found.first as u32, row));
-                said.extend((found.first + 1..=found.last).map(|i| (i as u32, row + 1)));
+                hints.push((found.first as u32, row));
+                hints.extend((found.first + 1..=found.last).map(|i| (i as u32, row + 1)));
             }
         });
-        said.sort_unstable();
-        said.dedup();
+        hints.sort_unstable();
+        hints.dedup();
     }
 
-    /// The contexts of these tokens; `said` is what lists say of them and of later ones, `form` where the reader stands.
+    /// The contexts of these tokens; `hints` is what lists say of them and of later ones, `form` where the reader stands.
     fn contexts(
         &self,
         note: &NoteView<'_>,
         tokens: Range<usize>,
-        said: &[(u32, u16)],
+        hints: &[(u32, u16)],
         form: &mut Form,
         contexts: &mut Contexts,
         out: &mut Vec<u32>,
     ) {
         let mut rows: Vec<u16> = Vec::new();
-        let mut said = said.iter().peekable();
+        let mut hints = hints.iter().peekable();
         for i in tokens {
             rows.clear();
-            while let Some(&&(_, row)) = said.peek().filter(|(token, _)| *token == i as u32) {
+            while let Some(&&(_, row)) = hints.peek().filter(|(token, _)| *token == i as u32) {
                 rows.push(row);
-                said.next();
+                hints.next();
             }
             if let Some(fields) = &self.fields {
                 let count = fields.len() as u16 + 2;

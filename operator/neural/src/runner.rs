@@ -89,17 +89,17 @@ impl Kept {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tagged {
     pub(crate) tags: Vec<u16>,
-    pub(crate) sure: Vec<f32>,
+    pub(crate) token_scores: Vec<f32>,
     /// Word types and contexts that were not kept from before.
     pub(crate) computed: usize,
 }
 
 impl Tagged {
     /// So many tokens outside every span.
-    fn outside(tokens: usize, sure: bool) -> Self {
+    fn outside(tokens: usize, scored: bool) -> Self {
         Self {
             tags: vec![TagSet::OUTSIDE; tokens],
-            sure: vec![0.0; if sure { tokens } else { 0 }],
+            token_scores: vec![0.0; if scored { tokens } else { 0 }],
             computed: 0,
         }
     }
@@ -229,13 +229,13 @@ impl Runner {
         self.tag_part(read, 0..read.sequences.len(), kept, true, &mut tagged, &mut each);
     }
 
-    /// Tags some of the sequences; with `sure`, how likely each token is in some span, and calls `marginals`.
+    /// Tags some of the sequences; with `scored`, how likely each token is in some span, and calls `marginals`.
     fn tag_part(
         &self,
         read: &Read,
         sequences: Range<usize>,
         kept: &mut Kept,
-        sure: bool,
+        scored: bool,
         tagged: &mut Tagged,
         marginals: &mut impl FnMut(usize, &[f32]),
     ) {
@@ -245,7 +245,7 @@ impl Runner {
             self.scores(&bucket, &group, read, kept);
             let width = self.crf.width();
             let mut probabilities = Buffer::default();
-            if sure {
+            if scored {
                 probabilities = kept.scores.clone();
                 if self.architecture.crf {
                     self.crf.marginals(&bucket, &mut probabilities, None);
@@ -261,9 +261,10 @@ impl Runner {
                     let row = bucket.row(s, t);
                     let tag = kept.path[row];
                     tagged.tags[token] = tag;
-                    if sure {
+                    if scored {
                         let all = &probabilities[row * width..][..self.tags];
-                        tagged.sure[token] = (1.0 - all[usize::from(TagSet::OUTSIDE)]).clamp(0.0, 1.0);
+                        tagged.token_scores[token] =
+                            (1.0 - all[usize::from(TagSet::OUTSIDE)]).clamp(0.0, 1.0);
                         marginals(token, all);
                     }
                 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lethe_corpus::Document;
 use lethe_dictionaries::Dictionary;
-use lethe_learn::{Manifest, Marginals, SwitchOut, Watch};
+use lethe_learn::{Manifest, Marginals, Observer, SwitchOut};
 use serde::{Deserialize, Serialize};
 
 use crate::network::{Network, NetworkError};
@@ -57,7 +57,7 @@ pub struct SelfTask<'a> {
     /// Documents whose marks, if they have any, are not looked at.
     pub unlabelled: &'a [Document],
     /// Documents with gold that are never fitted to: the pass that scores best on them is kept.
-    pub kept_back: &'a [Document],
+    pub held_out: &'a [Document],
     /// Who gives the labels, of the model's own tags; the model itself if nobody does.
     pub teacher: Option<&'a (dyn Marginals + Sync)>,
     /// What its knowledge features come from.
@@ -101,14 +101,14 @@ impl SelfTraining {
         &self,
         task: &SelfTask<'_>,
         state: Option<&Path>,
-        watch: &mut dyn Watch,
+        observer: &mut dyn Observer,
     ) -> Result<SelfTrained, TuningError> {
         let from = Manifest::read(task.model).map_err(NetworkError::from)?.digest();
         let old = Network::load(task.model)?;
         let ground = Ground {
             data: Data {
                 train: task.labelled,
-                held_out: task.kept_back,
+                held_out: task.held_out,
                 dictionary: task.dictionary,
                 vectors: None,
             },
@@ -117,7 +117,7 @@ impl SelfTraining {
         };
         let checkpoint = state.map(|folder| folder.join("checkpoint.bin"));
         let (mut network, before, after) =
-            self_train(&old, &from, self, ground, checkpoint.as_deref(), watch)?;
+            self_train(&old, &from, self, ground, checkpoint.as_deref(), observer)?;
         if old.has_half_words() {
             network.round_words();
         }

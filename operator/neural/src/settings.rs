@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lethe_corpus::{CorpusError, Document};
 use lethe_dictionaries::Dictionary;
-use lethe_learn::Watch;
+use lethe_learn::Observer;
 use serde::{Deserialize, Serialize};
 
 use crate::model::Architecture;
@@ -112,7 +112,7 @@ impl Recurrent {
         held_out: &[Document],
         dictionary: &Arc<Dictionary>,
         state: Option<&std::path::Path>,
-        watch: &mut dyn Watch,
+        observer: &mut dyn Observer,
     ) -> Result<Network, TrainError> {
         let vectors = self.vectors(documents)?;
         let data = Data {
@@ -128,7 +128,7 @@ impl Recurrent {
             &self.schedule,
             data,
             checkpoint.as_deref(),
-            watch,
+            observer,
         )?;
         if self.half {
             network.round_words();

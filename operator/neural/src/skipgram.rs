@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_like_company_have_like_vectors_and_a_seed_gives_the_same_bytes() {
+    fn words_in_similar_contexts_have_similar_vectors_and_a_seed_gives_the_same_bytes() {
         let mut text = String::new();
         let mut rng = Rng::new(&[3]);
         for _ in 0..3000 {

@@ -12,7 +12,7 @@ mod train;
 
 use std::ops::Range;
 
-use lethe_learn::{TagSet, Watch};
+use lethe_learn::{Observer, TagSet};
 use serde::{Deserialize, Serialize};
 
 use crate::crf::Allowed;
@@ -63,9 +63,9 @@ impl Default for StackedSettings {
 
 /// The members' tags for some tokens.
 #[derive(Clone, Copy, Debug)]
-pub struct Heard<'a> {
+pub struct MemberTags<'a> {
     /// Each token's tags, a member's after another's; token after token.
-    pub said: &'a [u16],
+    pub predictions: &'a [u16],
     /// The sequences, as ranges of tokens; none is empty.
     pub sequences: &'a [Range<usize>],
 }
@@ -88,28 +88,28 @@ impl Stacked {
     /// [`StackedError::Setting`] for settings or sizes without meaning.
     ///
     /// # Panics
-    /// If `gold` and `heard` are not of the same tokens, or a tag or range lies outside.
+    /// If `gold` and `member_tags` are not of the same tokens, or a tag or range lies outside.
     #[expect(clippy::too_many_arguments, reason = "what is learnt from, and how")]
     pub fn train(
         members: usize,
         heard_tags: usize,
         tags: &TagSet,
-        heard: Heard<'_>,
+        member_tags: MemberTags<'_>,
         gold: &[u16],
         settings: &StackedSettings,
         seed: u64,
-        watch: &mut dyn Watch,
+        observer: &mut dyn Observer,
     ) -> Result<Self, StackedError> {
         let shape = Shape {
             embedding: settings.embedding,
             hidden: settings.hidden,
             members,
-            heard: heard_tags,
+            member_tags: heard_tags,
             tags: tags.len(),
         };
         shape.check()?;
         train::check(settings)?;
-        let params = train::train(&shape, tags, heard, gold, settings, seed, watch);
+        let params = train::train(&shape, tags, member_tags, gold, settings, seed, observer);
         Ok(Self::pack(Isa::best(), shape, tags.clone(), params))
     }
 
@@ -130,7 +130,7 @@ impl Stacked {
 
     /// How many tags a member has.
     pub const fn heard_tags(&self) -> usize {
-        self.shape.heard
+        self.shape.member_tags
     }
 
     /// The tags it gives.
@@ -142,9 +142,9 @@ impl Stacked {
     /// probability, 0 to 1. What a sequence gets depends on that sequence alone. Tokens of no sequence get tag 0.
     ///
     /// # Panics
-    /// If a tag or range of `heard` lies outside.
-    pub fn tag(&self, heard: Heard<'_>, scratch: &mut StackedScratch) -> (Vec<u16>, Vec<f32>) {
-        self.runner.tag(heard, scratch)
+    /// If a tag or range of `member_tags` lies outside.
+    pub fn tag(&self, member_tags: MemberTags<'_>, scratch: &mut StackedScratch) -> (Vec<u16>, Vec<f32>) {
+        self.runner.tag(member_tags, scratch)
     }
 }
 

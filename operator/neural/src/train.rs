@@ -12,7 +12,7 @@ use std::sync::Arc;
 use lethe_core::{BatchError, NoteBatch};
 use lethe_corpus::{CorpusError, Counts, Document, Mark, digest};
 use lethe_dictionaries::{Dictionary, UnknownList};
-use lethe_learn::{Epoch, TagSet, Training, Watch};
+use lethe_learn::{Epoch, Observer, TagSet, Training};
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::{self, CheckpointError, State};
@@ -166,7 +166,7 @@ pub fn train(
     schedule: &Schedule,
     data: Data<'_>,
     checkpoint: Option<&Path>,
-    watch: &mut dyn Watch,
+    observer: &mut dyn Observer,
 ) -> Result<Network, TrainError> {
     check(architecture, schedule)?;
     let batch = texts(data.train)?;
@@ -176,7 +176,7 @@ pub fn train(
     }
     let (model, once) = begin(architecture, schedule, &batch, &tags, data)?;
     fit(
-        kind, model, &once, None, schedule, &batch, data, checkpoint, watch,
+        kind, model, &once, None, schedule, &batch, data, checkpoint, observer,
     )
 }
 
@@ -187,13 +187,13 @@ pub fn train(
 ///
 /// # Errors
 /// [`TrainError`].
-pub(crate) fn go_on(
+pub(crate) fn warm_start(
     network: &Network,
     from: &str,
     schedule: &Schedule,
     data: Data<'_>,
     checkpoint: Option<&Path>,
-    watch: &mut dyn Watch,
+    observer: &mut dyn Observer,
 ) -> Result<Network, TrainError> {
     check(network.architecture(), schedule)?;
     check_size(network.architecture(), data.vectors)?;
@@ -214,7 +214,7 @@ pub(crate) fn go_on(
         &batch,
         data,
         checkpoint,
-        watch,
+        observer,
     )
 }
 
@@ -236,7 +236,7 @@ fn fit(
     batch: &NoteBatch,
     data: Data<'_>,
     checkpoint: Option<&Path>,
-    watch: &mut dyn Watch,
+    observer: &mut dyn Observer,
 ) -> Result<Network, TrainError> {
     let isa = Isa::best();
     let held_out = texts(data.held_out)?;
@@ -258,13 +258,13 @@ fn fit(
         None => None,
     };
     if kept.is_some() {
-        watch.resumed();
+        observer.resumed();
     }
     let mut state = kept.unwrap_or_else(|| State::new(&model.params));
     let mut grads = model.params.zeros_like();
     while state.epochs < schedule.epochs && !state.ended {
         let loss = pass(
-            &tape, schedule, &corpus, &memory, once, &mut state, &mut grads, watch,
+            &tape, schedule, &corpus, &memory, once, &mut state, &mut grads, observer,
         );
         state.epochs += 1;
         let mut f1 = None;
@@ -283,7 +283,7 @@ fn fit(
             loss,
             held_out: f1,
         };
-        state.ended = watch.epoch(epoch) == ControlFlow::Break(());
+        state.ended = observer.epoch(epoch) == ControlFlow::Break(());
         if let Some(path) = checkpoint {
             state.write(path, &fingerprint)?;
         }

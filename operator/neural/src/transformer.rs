@@ -7,10 +7,10 @@
 
 mod alone;
 mod checkpoint;
+mod config_json;
 mod encoder;
 mod family;
 mod labels;
-mod page;
 mod pieces;
 mod tensors;
 mod windows;

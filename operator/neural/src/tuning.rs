@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use lethe_corpus::Document;
 use lethe_dictionaries::Dictionary;
-use lethe_learn::{Manifest, Watch};
+use lethe_learn::{Manifest, Observer};
 use serde::{Deserialize, Serialize};
 
 use crate::network::{Network, NetworkError};
 use crate::settings::{SettingsError, overlay};
-use crate::train::{Data, Schedule, TrainError, go_on};
+use crate::train::{Data, Schedule, TrainError, warm_start};
 use crate::vectors::Vectors;
 
 /// How a trained member goes on.
@@ -83,14 +83,14 @@ impl Tuning {
     ///
     /// # Errors
     /// [`TuningError`].
-    pub fn go_on(
+    pub fn warm_start(
         &self,
         folder: &Path,
         documents: &[Document],
         held_out: &[Document],
         dictionary: &Arc<Dictionary>,
         state: Option<&Path>,
-        watch: &mut dyn Watch,
+        observer: &mut dyn Observer,
     ) -> Result<Network, TuningError> {
         let from = Manifest::read(folder).map_err(NetworkError::from)?.digest();
         let network = Network::load(folder)?;
@@ -108,13 +108,13 @@ impl Tuning {
             vectors: vectors.as_ref(),
         };
         let checkpoint = state.map(|folder| folder.join("checkpoint.bin"));
-        let mut network = go_on(
+        let mut network = warm_start(
             &network,
             &from,
             &self.schedule,
             data,
             checkpoint.as_deref(),
-            watch,
+            observer,
         )?;
         if half {
             network.round_words();

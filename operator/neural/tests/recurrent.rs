@@ -8,7 +8,7 @@ use std::path::Path;
 use lethe_core::{LabelSet, NoteBatch, Span, Tagger};
 use lethe_corpus::{Counts, Document, Mark};
 use lethe_dictionaries::Dictionary;
-use lethe_learn::{Epoch, Marginals as _, Quiet, Watch};
+use lethe_learn::{Epoch, Marginals as _, NoObserver, Observer};
 use lethe_neural::kernel::Isa;
 use lethe_neural::{Network, Recurrent};
 
@@ -58,10 +58,16 @@ fn settings(kind: &str, epochs: u32) -> Recurrent {
     Recurrent::new(kind, toml.parse().unwrap()).unwrap()
 }
 
-fn train(kind: &str, epochs: u32, state: Option<&Path>, watch: &mut dyn Watch) -> Network {
+fn train(kind: &str, epochs: u32, state: Option<&Path>, observer: &mut dyn Observer) -> Network {
     let dictionary = Dictionary::builtin();
     settings(kind, epochs)
-        .train(&documents(0, 40), &documents(500, 6), &dictionary, state, watch)
+        .train(
+            &documents(0, 40),
+            &documents(500, 6),
+            &dictionary,
+            state,
+            observer,
+        )
         .unwrap()
 }
 
@@ -94,7 +100,7 @@ fn every_kind_learns_what_the_notes_show() {
     let (labels, unseen) = (LabelSet::meddocan(), documents(1000, 30));
     let batch = NoteBatch::from_texts(unseen.iter().map(|d| d.text.as_str())).unwrap();
     for kind in Recurrent::KINDS {
-        let network = train(kind, 12, None, &mut Quiet);
+        let network = train(kind, 12, None, &mut NoObserver);
         assert_eq!((network.kind(), network.training().documents), (kind, 40));
         let mut counts = Counts::default();
         for (document, found) in unseen.iter().zip(member(&network).tag(&batch)) {
@@ -109,7 +115,7 @@ fn every_kind_learns_what_the_notes_show() {
 /// Dies after the pass of this number, before its state is saved.
 struct Killed(u32);
 
-impl Watch for Killed {
+impl Observer for Killed {
     fn epoch(&mut self, epoch: Epoch) -> ControlFlow<()> {
         assert!(epoch.done != self.0, "killed, as the test wants");
         ControlFlow::Continue(())
@@ -118,8 +124,8 @@ impl Watch for Killed {
 
 #[test]
 fn a_seed_gives_the_same_bytes_and_so_does_a_training_that_was_killed_twice() {
-    let whole = bytes(&train("lstm-crf-l", 5, None, &mut Quiet));
-    assert_eq!(bytes(&train("lstm-crf-l", 5, None, &mut Quiet)), whole);
+    let whole = bytes(&train("lstm-crf-l", 5, None, &mut NoObserver));
+    assert_eq!(bytes(&train("lstm-crf-l", 5, None, &mut NoObserver)), whole);
     let state = tempfile::tempdir().unwrap();
     for pass in [2, 4] {
         let killed = catch_unwind(AssertUnwindSafe(|| {
@@ -128,7 +134,7 @@ fn a_seed_gives_the_same_bytes_and_so_does_a_training_that_was_killed_twice() {
         assert!(killed.is_err() && state.path().join("checkpoint.bin").exists());
     }
     struct Count(u32);
-    impl Watch for Count {
+    impl Observer for Count {
         fn epoch(&mut self, _: Epoch) -> ControlFlow<()> {
             self.0 += 1;
             ControlFlow::Continue(())
@@ -164,7 +170,7 @@ fn a_checkpoint_of_another_training_or_cut_short_is_refused_by_name() {
             &documents(500, 6),
             &dictionary,
             Some(state.path()),
-            &mut Quiet,
+            &mut NoObserver,
         )
     };
     let message = again("lstm-crf-l").unwrap_err().to_string();
@@ -183,7 +189,7 @@ fn a_checkpoint_of_another_training_or_cut_short_is_refused_by_name() {
 
 #[test]
 fn a_network_reads_back_the_same_and_a_damaged_one_is_refused() {
-    let network = train("lstm-crf-n", 2, None, &mut Quiet);
+    let network = train("lstm-crf-n", 2, None, &mut NoObserver);
     let folder = tempfile::tempdir().unwrap();
     network.save(folder.path()).unwrap();
     let loaded = Network::load(folder.path()).unwrap();
@@ -221,7 +227,7 @@ fn a_network_reads_back_the_same_and_a_damaged_one_is_refused() {
 
 #[test]
 fn words_of_half_precision_take_half_the_room_and_read_back_the_same() {
-    let whole = train("lstm-l", 2, None, &mut Quiet);
+    let whole = train("lstm-l", 2, None, &mut NoObserver);
     let half = Recurrent {
         half: true,
         ..settings("lstm-l", 2)
@@ -232,7 +238,7 @@ fn words_of_half_precision_take_half_the_room_and_read_back_the_same() {
             &documents(500, 6),
             &Dictionary::builtin(),
             None,
-            &mut Quiet,
+            &mut NoObserver,
         )
         .unwrap();
     let size = |network: &Network| -> usize {
@@ -259,7 +265,7 @@ fn words_of_half_precision_take_half_the_room_and_read_back_the_same() {
 fn every_kind_conforms_on_every_instruction_set() {
     let labels = LabelSet::meddocan();
     for kind in Recurrent::KINDS {
-        let network = train(kind, 3, None, &mut Quiet);
+        let network = train(kind, 3, None, &mut NoObserver);
         for isa in Isa::all() {
             let member = network
                 .member_on(isa, kind, &labels, &Dictionary::builtin())
@@ -274,7 +280,7 @@ fn marginals_are_probabilities_and_the_same_in_every_batch() {
     let texts: Vec<String> = documents(20, 6).into_iter().map(|d| d.text).collect();
     let batch = NoteBatch::from_texts(texts.iter().map(String::as_str)).unwrap();
     for kind in Recurrent::KINDS {
-        let member = member(&train(kind, 3, None, &mut Quiet));
+        let member = member(&train(kind, 3, None, &mut NoObserver));
         let tags = lethe_learn::Marginals::tags(&member).len();
         let all = member.marginals(&batch);
         for (row, found) in all.iter().enumerate() {
@@ -304,7 +310,7 @@ fn notes_of_more_words_than_are_kept_are_read_in_parts_and_tagged_as_alone() {
         .map(with_words)
         .collect();
     let batch = NoteBatch::from_texts(texts.iter().map(String::as_str)).unwrap();
-    let member = member(&train("lstm-l", 3, None, &mut Quiet));
+    let member = member(&train("lstm-l", 3, None, &mut NoObserver));
     let all = member.tag(&batch);
     assert!(all.iter().flatten().any(|found| !found.is_empty()));
     for row in (0..1000).step_by(37) {
@@ -319,7 +325,7 @@ fn documents_without_marks_and_vectors_of_another_size_are_refused() {
     bare.iter_mut().for_each(|document| document.marks.clear());
     let settings = settings("lstm-l", 1);
     let message = settings
-        .train(&bare, &[], &dictionary, None, &mut Quiet)
+        .train(&bare, &[], &dictionary, None, &mut NoObserver)
         .unwrap_err()
         .to_string();
     assert!(message.contains("no marks"), "{message}");
@@ -329,7 +335,7 @@ fn documents_without_marks_and_vectors_of_another_size_are_refused() {
     let mut settings = settings;
     settings.vectors.file = Some(path);
     let message = settings
-        .train(&documents(0, 3), &[], &dictionary, None, &mut Quiet)
+        .train(&documents(0, 3), &[], &dictionary, None, &mut NoObserver)
         .unwrap_err()
         .to_string();
     assert!(
@@ -351,7 +357,7 @@ fn local(n: usize) -> Vec<Document> {
     documents
 }
 
-fn tune(from: &Path, state: Option<&Path>, watch: &mut dyn Watch) -> Network {
+fn tune(from: &Path, state: Option<&Path>, observer: &mut dyn Observer) -> Network {
     let tuning = lethe_neural::Tuning::new(
         "[schedule]\nepochs = 6\nbatch = 4\nrate = 0.02\ndropout = 0.2"
             .parse()
@@ -359,7 +365,14 @@ fn tune(from: &Path, state: Option<&Path>, watch: &mut dyn Watch) -> Network {
     );
     tuning
         .unwrap()
-        .go_on(from, &local(30), &local(6), &Dictionary::builtin(), state, watch)
+        .warm_start(
+            from,
+            &local(30),
+            &local(6),
+            &Dictionary::builtin(),
+            state,
+            observer,
+        )
         .unwrap()
 }
 
@@ -370,17 +383,23 @@ fn a_network_goes_on_to_the_same_bytes_killed_or_not_and_says_from_which_model()
         half: true,
         ..settings("lstm-crf-l", 4)
     };
-    half.train(&documents(0, 40), &[], &Dictionary::builtin(), None, &mut Quiet)
-        .unwrap()
-        .save(old.path())
-        .unwrap();
-    let whole = tune(old.path(), None, &mut Quiet);
+    half.train(
+        &documents(0, 40),
+        &[],
+        &Dictionary::builtin(),
+        None,
+        &mut NoObserver,
+    )
+    .unwrap()
+    .save(old.path())
+    .unwrap();
+    let whole = tune(old.path(), None, &mut NoObserver);
     let killed = catch_unwind(AssertUnwindSafe(|| {
         tune(old.path(), Some(state.path()), &mut Killed(4));
     }));
     assert!(killed.is_err() && state.path().join("checkpoint.bin").exists());
     assert_eq!(
-        bytes(&tune(old.path(), Some(state.path()), &mut Quiet)),
+        bytes(&tune(old.path(), Some(state.path()), &mut NoObserver)),
         bytes(&whole)
     );
     let from = lethe_learn::Manifest::read(old.path()).unwrap().digest();
@@ -401,16 +420,16 @@ fn a_network_goes_on_to_the_same_bytes_killed_or_not_and_says_from_which_model()
     );
     // The checkpoint is of a training that goes on from another model.
     let another = tempfile::tempdir().unwrap();
-    train("lstm-crf-l", 2, None, &mut Quiet)
+    train("lstm-crf-l", 2, None, &mut NoObserver)
         .save(another.path())
         .unwrap();
-    let refused = lethe_neural::Tuning::default().go_on(
+    let refused = lethe_neural::Tuning::default().warm_start(
         another.path(),
         &local(30),
         &local(6),
         &Dictionary::builtin(),
         Some(state.path()),
-        &mut Quiet,
+        &mut NoObserver,
     );
     let message = refused.unwrap_err().to_string();
     assert!(message.contains("other settings or data"), "{message}");
@@ -426,7 +445,7 @@ fn a_long_note_has_the_spans_and_scores_of_the_whole_when_it_is_read_in_parts() 
     let batch = NoteBatch::from_texts(texts).unwrap();
     assert!(batch.note(1).tokens.len() > 8192, "the note has several parts");
     for kind in Recurrent::KINDS {
-        let network = train(kind, 12, None, &mut Quiet);
+        let network = train(kind, 12, None, &mut NoObserver);
         let whole = member(&network).with_window(usize::MAX).tag(&batch);
         assert!(whole[1].as_ref().unwrap().len() > 100, "{kind}");
         assert_eq!(member(&network).with_window(1000).tag(&batch), whole, "{kind}");

@@ -306,7 +306,7 @@ pub struct PolicyFile {
     pub dates: Option<Order>,
     /// Whether what was redacted once is redacted wherever else the note has it.
     #[serde(default = "yes")]
-    pub sweep: bool,
+    pub propagate: bool,
     /// What is done to labels that are not named.
     #[serde(default = "tag")]
     pub default: Operation,
@@ -368,7 +368,7 @@ impl PolicyFile {
             determination: None,
             language: english(),
             dates: None,
-            sweep: yes(),
+            propagate: yes(),
             default: tag(),
             labels: BTreeMap::new(),
             keep: BTreeMap::new(),
@@ -403,10 +403,10 @@ mod tests {
     }
 
     #[test]
-    fn a_mode_alone_is_a_policy_that_tags_everything_and_sweeps() {
+    fn a_mode_alone_is_a_policy_that_tags_everything_and_propagates() {
         let policy = parse("mode = \"safe-harbor\"").unwrap();
         assert_eq!(policy.operation("DATE"), &Operation::Tag { numbered: None });
-        assert!(policy.sweep);
+        assert!(policy.propagate);
     }
 
     #[test]

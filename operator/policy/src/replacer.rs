@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lethe_core::{
-    CarriedField, Hipaa, LabelId, LabelSet, NamesNobody, PatientKey, ReplaceError, Replaced, Replacement,
-    Replacer, Subject, Sweep,
+    CarriedField, Hipaa, LabelId, LabelSet, NamesNobody, PatientKey, Propagation, ReplaceError, Replaced,
+    Replacement, Replacer, Subject,
 };
 use lethe_dictionaries::Dictionary;
 use lethe_secrets::vault::PostgresTls;
@@ -30,7 +30,7 @@ pub struct Policy {
     /// What replaces spans.
     pub replacer: Arc<PolicyReplacer>,
     /// What looks for them a second time, if the policy says so.
-    pub sweep: Option<Sweep>,
+    pub propagation: Option<Propagation>,
     /// The rule that it is under.
     pub mode: Mode,
     /// [`PolicyFile::digest`].
@@ -117,7 +117,9 @@ impl Policy {
             hides_great_age: file.mode != Mode::LimitedDataSet,
         };
         Ok(Self {
-            sweep: file.sweep.then(|| Sweep::new(labels, nobody(dictionary))),
+            propagation: file
+                .propagate
+                .then(|| Propagation::new(labels, nobody(dictionary))),
             mode: file.mode,
             digest: file.digest(),
             kept: (file.keep.iter())

@@ -18,10 +18,10 @@ struct Wish<'a> {
 }
 
 /// A clause, and why it forbids something.
-type Fault = (&'static str, String);
+type Violation = (&'static str, String);
 
 /// A rule about what is done to a label.
-type Rule = fn(&Wish<'_>) -> Option<Fault>;
+type Rule = fn(&Wish<'_>) -> Option<Violation>;
 
 /// The rules of each mode about labels.
 const RULES: &[(Mode, &[Rule])] = &[
@@ -49,7 +49,7 @@ pub fn check(
         key,
         why,
     };
-    let rule = |key: String, (clause, why): Fault| PolicyError::Rule {
+    let rule = |key: String, (clause, why): Violation| PolicyError::Rule {
         origin: origin.to_owned(),
         key,
         clause,
@@ -163,7 +163,7 @@ fn unfit(operation: &Operation, role: &Role) -> Option<String> {
 }
 
 /// 164.514(b)(2)(i): what falls under an identifier is not kept. States and countries are no smaller than a State.
-fn kept_identifiers(wish: &Wish<'_>) -> Option<Fault> {
+fn kept_identifiers(wish: &Wish<'_>) -> Option<Violation> {
     if !matches!(wish.operation, Operation::Keep {}) || wish.role.only(&["STATE", "COUNTRY"]) {
         return None;
     }
@@ -177,7 +177,7 @@ fn kept_identifiers(wish: &Wish<'_>) -> Option<Fault> {
 }
 
 /// 164.514(b)(2)(i)(C): a shifted date is a date, and so is another one in its place.
-fn dates_of_any_kind(wish: &Wish<'_>) -> Option<Fault> {
+fn dates_of_any_kind(wish: &Wish<'_>) -> Option<Violation> {
     let still = match wish.operation {
         Operation::Shift {} => "a shifted date is still a date",
         Operation::Surrogate { .. } if wish.role.some(&["DATE"]) => {
@@ -192,7 +192,7 @@ fn dates_of_any_kind(wish: &Wish<'_>) -> Option<Fault> {
 }
 
 /// 164.514(c)(1): a code is not derived from or related to information about the person.
-fn derived_codes(wish: &Wish<'_>) -> Option<Fault> {
+fn derived_codes(wish: &Wish<'_>) -> Option<Violation> {
     let what = match wish.operation {
         Operation::Pseudonym {
             codes: Codes::Hmac, ..
@@ -216,7 +216,7 @@ fn derived_codes(wish: &Wish<'_>) -> Option<Fault> {
 }
 
 /// 164.514(e)(2): the direct identifiers of the person, of relatives, employers and household members are not kept.
-fn kept_direct_identifiers(wish: &Wish<'_>) -> Option<Fault> {
+fn kept_direct_identifiers(wish: &Wish<'_>) -> Option<Violation> {
     if !matches!(wish.operation, Operation::Keep {}) {
         return None;
     }
@@ -253,7 +253,7 @@ fn kept_direct_identifiers(wish: &Wish<'_>) -> Option<Fault> {
 }
 
 /// 164.514(b)(1)(ii): methods and results of the determination are documented.
-fn determined(policy: &PolicyFile) -> Option<Fault> {
+fn determined(policy: &PolicyFile) -> Option<Violation> {
     let told = policy
         .determination
         .as_deref()
@@ -266,7 +266,7 @@ fn determined(policy: &PolicyFile) -> Option<Fault> {
 
 /// Metadata that may not go to the output as it is. A note's id may if the policy gives a reason (`[keep]`): it is the
 /// sender's, and often holds a record number or a date.
-fn carried_field(policy: &PolicyFile, field: CarriedField) -> Option<Fault> {
+fn carried_field(policy: &PolicyFile, field: CarriedField) -> Option<Violation> {
     let clause = match (policy.mode, field) {
         (Mode::SafeHarbor | Mode::LimitedDataSet, CarriedField::NoteId)
             if policy.keep.contains_key(&field) =>

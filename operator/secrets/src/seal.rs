@@ -234,14 +234,20 @@ mod tests {
                 .unwrap(),
             "47"
         );
-        let said = Sealer::new(&ring("new", "old", "retired"), "p")
+        let error = Sealer::new(&ring("new", "old", "retired"), "p")
             .open(&token)
             .unwrap_err();
-        assert!(matches!(said, SealError::Key(KeyError::Retired { .. })), "{said}");
-        let said = Sealer::new(&ring("new", "other", "accepted"), "p")
+        assert!(
+            matches!(error, SealError::Key(KeyError::Retired { .. })),
+            "{error}"
+        );
+        let error = Sealer::new(&ring("new", "other", "accepted"), "p")
             .open(&token)
             .unwrap_err();
-        assert!(matches!(said, SealError::Key(KeyError::Unknown { .. })), "{said}");
+        assert!(
+            matches!(error, SealError::Key(KeyError::Unknown { .. })),
+            "{error}"
+        );
     }
 
     #[test]

@@ -33,7 +33,7 @@ use tokio::runtime::Handle;
 use crate::cli::Shard;
 use crate::config::is_strict;
 use crate::exit::{Coded, Failure, usage};
-use crate::pipeline::{Edition, Limits, Pool, Unanswered, probe};
+use crate::pipeline::{EngineVersion, Limits, Pool, RetryError, probe};
 use crate::telemetry::Telemetry;
 use care::Care;
 pub(crate) use only::Only;
@@ -42,8 +42,8 @@ use progress::Reached;
 pub(crate) use sources::{SourcesReport, compare_sources};
 
 /// The shared services of a backfill's workers.
-struct Shop {
-    edition: Edition,
+struct BackfillContext {
+    engine_version: EngineVersion,
     tables: Tables,
     store: Arc<dyn Store>,
     pool: Pool,
@@ -60,13 +60,13 @@ struct Shop {
     digests: Mutex<BTreeMap<String, String>>,
 }
 
-impl Shop {
+impl BackfillContext {
     fn is_stopped(&self) -> bool {
         self.stopped.load(Relaxed)
     }
 
     fn label(&self, name: &str) -> anyhow::Result<LabelId> {
-        let labels = self.edition.engine.labels();
+        let labels = self.engine_version.engine.labels();
         labels.by_name(name).ok_or_else(|| unknown(labels, name))
     }
 }
@@ -99,7 +99,7 @@ struct Stopped;
 /// The inputs of a backfill.
 pub(crate) struct Backfill<'a> {
     pub(crate) tables: &'a TablesConfig,
-    pub(crate) edition: Edition,
+    pub(crate) engine_version: EngineVersion,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) encoding: Encoding,
     pub(crate) workers: usize,
@@ -130,14 +130,19 @@ pub(crate) fn run(
     let store = backfill.store;
     let probed = probe(store.as_ref(), Some(&backfill.telemetry), &backfill.stop);
     match runtime.block_on(probed) {
-        Err(Unanswered::Stopped) => return Err(Stopped.into()),
+        Err(RetryError::Stopped) => return Err(Stopped.into()),
         other => other
             .map_err(anyhow::Error::from)
             .context("cannot open the output store")?,
     }
-    let digest = plan::digest(&backfill.edition.fingerprints, backfill.tables);
-    let mut codes = names(backfill.tables, &backfill.edition, &store, runtime)?;
-    runtime.block_on(begin(store.as_ref(), &digest, &backfill.edition, backfill.tables))?;
+    let digest = plan::digest(&backfill.engine_version.fingerprints, backfill.tables);
+    let mut codes = names(backfill.tables, &backfill.engine_version, &store, runtime)?;
+    runtime.block_on(begin(
+        store.as_ref(),
+        &digest,
+        &backfill.engine_version,
+        backfill.tables,
+    ))?;
     let mut found = match tables.units(codes.as_mut()) {
         Err(error @ TableError::NoTables { .. }) => return Err(usage(error)),
         other => other?,
@@ -163,10 +168,10 @@ pub(crate) fn run(
     let telemetry = backfill.telemetry;
     let board = Arc::clone(telemetry.board().backfill());
     let measures = telemetry.measures().clone();
-    let shop = Arc::new(Shop {
+    let context = Arc::new(BackfillContext {
         progress: Reached::new(board, measures, total, plan.jobs.len() as u64),
-        limits: backfill.limits.of(&backfill.edition.engine),
-        edition: backfill.edition,
+        limits: backfill.limits.of(&backfill.engine_version.engine),
+        engine_version: backfill.engine_version,
         tables,
         store: Arc::clone(&store),
         pool: Pool::start(backfill.workers).context("no worker threads")?,
@@ -179,12 +184,12 @@ pub(crate) fn run(
         stopped: AtomicBool::new(false),
         digests: Mutex::default(),
     });
-    listen(Arc::clone(&shop), inbox);
-    shop.telemetry.board().ready(true);
-    let worked = work(&shop, &plan.jobs, backfill.workers);
-    shop.care.end();
+    listen(Arc::clone(&context), inbox);
+    context.telemetry.board().ready(true);
+    let worked = work(&context, &plan.jobs, backfill.workers);
+    context.care.end();
     let mut broken = worked?;
-    shop.telemetry.board().ready(false);
+    context.telemetry.board().ready(false);
     for (object, error) in found.broken {
         // Only one shard reports these: an unreadable object has no units that belong to a shard.
         if backfill.shard.this == 0 {
@@ -192,19 +197,19 @@ pub(crate) fn run(
             broken.insert(object, error.to_string());
         }
     }
-    finish(&shop, runtime, plan, backfill.shard, broken)
+    finish(&context, runtime, plan, backfill.shard, broken)
 }
 
 /// Writes the manifest of the existing files.
 fn finish(
-    shop: &Shop,
+    context: &BackfillContext,
     runtime: &Handle,
     plan: Plan,
     shard: Shard,
     broken: BTreeMap<String, String>,
 ) -> anyhow::Result<String> {
     let mut names: HashMap<String, Vec<PartName>> = HashMap::new();
-    for name in there(runtime, &shop.store)? {
+    for name in there(runtime, &context.store)? {
         names.entry(name.unit.clone()).or_default().push(name);
     }
     let mut whole = Vec::new();
@@ -218,16 +223,16 @@ fn finish(
         whole.push(job);
     }
     let failed = broken.len();
-    let digests = shop
+    let digests = context
         .digests
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .clone();
-    let written = manifest::write(&shop.store, &whole, broken, &plan.digest, shard, &digests);
+    let written = manifest::write(&context.store, &whole, broken, &plan.digest, shard, &digests);
     let totals = runtime.block_on(written)?;
     let told = format!(
         "{}; the dataset has {} rows in {} files ({} redacted, {} quarantined) of {} rows in {} units{}",
-        shop.progress.told(),
+        context.progress.told(),
         totals.rows_out,
         totals.files,
         totals.redacted,
@@ -256,12 +261,12 @@ fn finish(
 /// A usage error if the dataset is new and the policy's mode does not allow names.
 fn names(
     tables: &TablesConfig,
-    edition: &Edition,
+    engine_version: &EngineVersion,
     store: &Arc<dyn Store>,
     runtime: &Handle,
 ) -> anyhow::Result<Option<Codes>> {
     let codes = tables.open_codes(runtime.clone())?;
-    let mode = edition.fingerprints.mode.as_deref();
+    let mode = engine_version.fingerprints.mode.as_deref();
     if codes.is_some() || !is_strict(mode) {
         return Ok(codes);
     }
@@ -293,10 +298,10 @@ fn there(runtime: &Handle, store: &Arc<dyn Store>) -> anyhow::Result<Vec<PartNam
 async fn begin(
     store: &dyn Store,
     digest: &str,
-    edition: &Edition,
+    engine_version: &EngineVersion,
     tables: &TablesConfig,
 ) -> anyhow::Result<()> {
-    let entries = edition.fingerprints.entries();
+    let entries = engine_version.fingerprints.entries();
     let mut begun: Map<String, Value> = entries
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value.into()))
@@ -363,11 +368,11 @@ fn refuse_stale(plan: &Plan) -> anyhow::Result<()> {
 }
 
 /// Stops the backfill on a signal.
-fn listen(shop: Arc<Shop>, inbox: Receiver<Command>) {
+fn listen(context: Arc<BackfillContext>, inbox: Receiver<Command>) {
     std::thread::spawn(move || {
         while let Ok(command) = inbox.recv() {
             if matches!(command, Command::Stop) {
-                shop.stopped.store(true, Relaxed);
+                context.stopped.store(true, Relaxed);
             }
         }
     });
@@ -377,7 +382,11 @@ fn listen(shop: Arc<Shop>, inbox: Receiver<Command>) {
 ///
 /// # Errors
 /// The first error that may disappear in a later run.
-fn work(shop: &Arc<Shop>, jobs: &[Job], workers: usize) -> anyhow::Result<BTreeMap<String, String>> {
+fn work(
+    context: &Arc<BackfillContext>,
+    jobs: &[Job],
+    workers: usize,
+) -> anyhow::Result<BTreeMap<String, String>> {
     let queue: Mutex<VecDeque<&Job>> = Mutex::new(jobs.iter().collect());
     let broken: Mutex<BTreeMap<String, String>> = Mutex::default();
     let failed: Mutex<Option<anyhow::Error>> = Mutex::default();
@@ -386,10 +395,10 @@ fn work(shop: &Arc<Shop>, jobs: &[Job], workers: usize) -> anyhow::Result<BTreeM
             scope.spawn(|| {
                 loop {
                     let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-                    let Some(job) = next.filter(|_| !shop.is_stopped()) else {
+                    let Some(job) = next.filter(|_| !context.is_stopped()) else {
                         break;
                     };
-                    let Err(error) = unit::work(shop, job) else {
+                    let Err(error) = unit::work(context, job) else {
                         continue;
                     };
                     let object = &job.unit.shown;
@@ -403,7 +412,7 @@ fn work(shop: &Arc<Shop>, jobs: &[Job], workers: usize) -> anyhow::Result<BTreeM
                         continue;
                     }
                     // An error of the store or the policy affects all units.
-                    shop.stopped.store(true, Relaxed);
+                    context.stopped.store(true, Relaxed);
                     let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
                     failed.get_or_insert(error.context(format!("object {object}")));
                 }
@@ -412,7 +421,7 @@ fn work(shop: &Arc<Shop>, jobs: &[Job], workers: usize) -> anyhow::Result<BTreeM
     });
     match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(error) => Err(error),
-        None if shop.is_stopped() => Err(Stopped.into()),
+        None if context.is_stopped() => Err(Stopped.into()),
         None => Ok(broken.into_inner().unwrap_or_else(PoisonError::into_inner)),
     }
 }

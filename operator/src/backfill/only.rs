@@ -1,4 +1,4 @@
-//! The objects to backfill, if not all: a list, handwritten or the output of `lethe inspect --made-by
+//! The objects to backfill, if not all: a list, handwritten or the output of `lethe inspect --fingerprint
 //! --json`.
 
 use std::collections::BTreeSet;

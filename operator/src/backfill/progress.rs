@@ -56,13 +56,13 @@ impl Reached {
         let left = self.total.saturating_sub(done) as f64 * seconds / done.max(1) as f64;
         self.board.left(left);
         let (rows, text) = (self.rows.load(Relaxed), self.text.load(Relaxed));
-        let said = format!(
+        let message = format!(
             "{rows} rows, {:.0} rows/s, {:.1} MB/s of text, {left:.0} s left",
             rows as f64 / seconds,
             text as f64 / seconds / 1e6
         );
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        shown.say(said);
+        shown.say(message);
         shown.at(done.min(self.total));
     }
 

@@ -18,7 +18,7 @@ use lethe_core::{
     BatchError, Coordinates, LabelId, NoteBatch, NoteEvent, Processed, QuarantineCode, Record, RowKind,
 };
 
-use super::{Shop, audit};
+use super::{BackfillContext, audit};
 use crate::pipeline::{Terms, redact, told};
 
 /// Texts, and their bytes, per chunk of work.
@@ -81,7 +81,7 @@ struct Text {
 /// # Errors
 /// If a worker fails, or the rows cannot be reassembled; then none of them is returned.
 pub(super) fn redacted(
-    shop: &Arc<Shop>,
+    context: &Arc<BackfillContext>,
     object: &Arc<str>,
     shape: &Shape,
     slab: &Slab,
@@ -111,18 +111,18 @@ pub(super) fn redacted(
     for (leaf, values) in shape.leaves().iter().zip(shape.values(&slab.record)) {
         let label = match &leaf.what {
             Cell::NoteType => {
-                leaves.push(note_types(shop, &values, &mut fate));
+                leaves.push(note_types(context, &values, &mut fate));
                 continue;
             }
             Cell::Text => None,
-            Cell::Identifier(label) => Some((shop.label(label)?, leaf.path.as_str())),
+            Cell::Identifier(label) => Some((context.label(label)?, leaf.path.as_str())),
         };
         let place = Place {
             object,
             first: slab.first,
             events: &events,
         };
-        let (texts, records) = place.gather(&values, shop, &mut fate);
+        let (texts, records) = place.gather(&values, context, &mut fate);
         match label {
             None => {
                 counts.texts += texts.len() as u64;
@@ -130,7 +130,7 @@ pub(super) fn redacted(
             }
             Some(_) => counts.identifiers += texts.len() as u64,
         }
-        let chunks = shop.runtime.block_on(through(shop, records, label))?;
+        let chunks = context.runtime.block_on(through(context, records, label))?;
         leaves.push(settle(
             &leaf.path,
             &values,
@@ -151,8 +151,8 @@ fn size(record: &Record) -> usize {
 }
 
 /// Returns the values of a kept column of note types: those on the list of types, and `other` for the rest.
-fn note_types(shop: &Shop, values: &Values, fate: &mut Fate) -> ArrayRef {
-    let carried = shop.edition.engine.carried();
+fn note_types(context: &BackfillContext, values: &Values, fate: &mut Fate) -> ArrayRef {
+    let carried = context.engine_version.engine.carried();
     let mut leaf = StringBuilder::new();
     for at in 0..values.len() {
         match (values.row(at), values.text(at)) {
@@ -177,7 +177,12 @@ struct Place<'a> {
 impl Place<'_> {
     /// Collects the texts of a leaf, each as a record with its row's context. Rows whose text cannot be read
     /// are marked.
-    fn gather(&self, values: &Values, shop: &Shop, fate: &mut Fate) -> (Vec<Text>, Vec<Record>) {
+    fn gather(
+        &self,
+        values: &Values,
+        context: &BackfillContext,
+        fate: &mut Fate,
+    ) -> (Vec<Text>, Vec<Record>) {
         let mut seen = vec![0_u32; fate.bad.len()];
         let (mut texts, mut records) = (Vec::new(), Vec::new());
         for at in 0..values.len() {
@@ -185,7 +190,7 @@ impl Place<'_> {
             let element = seen[row];
             seen[row] += 1;
             let text = match values.text(at) {
-                Ok(Some(text)) if text.len() <= shop.max_note_bytes => text,
+                Ok(Some(text)) if text.len() <= context.max_note_bytes => text,
                 Ok(None) => continue,
                 Ok(Some(_)) => {
                     fate.bad[row].get_or_insert(QuarantineCode::TooLarge);
@@ -209,7 +214,7 @@ impl Place<'_> {
                 text: text.into(),
                 ..self.events[row].clone()
             });
-            if !shop.limits.allow(&record) {
+            if !context.limits.allow(&record) {
                 fate.bad[row].get_or_insert(QuarantineCode::OverBudget);
                 continue;
             }
@@ -222,7 +227,7 @@ impl Place<'_> {
 
 /// Passes records through the engine, in parallel chunks.
 async fn through(
-    shop: &Arc<Shop>,
+    context: &Arc<BackfillContext>,
     records: Vec<Record>,
     column: Option<(LabelId, &str)>,
 ) -> anyhow::Result<Vec<Processed>> {
@@ -244,32 +249,32 @@ async fn through(
     try_join_all(
         chunks
             .into_iter()
-            .map(|chunk| through_one(shop, Arc::new(chunk), column)),
+            .map(|chunk| through_one(context, Arc::new(chunk), column)),
     )
     .await
 }
 
 async fn through_one(
-    shop: &Arc<Shop>,
+    context: &Arc<BackfillContext>,
     records: Arc<Vec<Record>>,
     column: Option<(LabelId, &str)>,
 ) -> anyhow::Result<Processed> {
     let mut backoff = Backoff::new("backfill");
     loop {
-        let (work, records) = (Arc::clone(shop), Arc::clone(&records));
+        let (work, records) = (Arc::clone(context), Arc::clone(&records));
         let column = column.map(|(label, path)| (label, path.to_owned()));
-        let done = shop.pool.run(move || {
+        let done = context.pool.run(move || {
             let sizes: Vec<usize> = records.iter().map(size).collect();
             match column {
-                None => redact(&work.edition, &records, &Terms::whole(work.limits)).inspect(
+                None => redact(&work.engine_version, &records, &Terms::whole(work.limits)).inspect(
                     |(processed, tokens)| {
-                        let members = work.edition.engine.members().len();
+                        let members = work.engine_version.engine.members().len();
                         told(&work.telemetry, processed, &sizes, members, *tokens);
                     },
                 ),
                 Some((label, path)) => {
                     let batch = NoteBatch::from_records(records.iter())?.of_column(&path);
-                    Ok((work.edition.engine.replace(&batch, label)?, 0))
+                    Ok((work.engine_version.engine.replace(&batch, label)?, 0))
                 }
             }
         });
@@ -278,8 +283,8 @@ async fn through_one(
             Err(BatchError::Unavailable(why)) => {
                 let wait = backoff.pause().unwrap_or_default();
                 tracing::warn!(why, "trying again in {} ms", wait.as_millis());
-                shop.telemetry.measures().retry("redact");
-                shop.telemetry.board().polled();
+                context.telemetry.measures().retry("redact");
+                context.telemetry.board().polled();
                 tokio::time::sleep(wait).await;
             }
             Err(error) => return Err(error.into()),

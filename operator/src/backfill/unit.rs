@@ -11,7 +11,7 @@ use lethe_connectors::tables::TableError;
 
 use super::plan::{Job, groups};
 use super::rows::{redacted, schema};
-use super::{Shop, Stopped, audit};
+use super::{BackfillContext, Stopped, audit};
 use crate::telemetry::{Closing, Stage};
 
 /// Attempts to reach the store.
@@ -21,70 +21,76 @@ const ATTEMPTS: u32 = 12;
 ///
 /// # Errors
 /// [`TableError`] if it cannot be read, [`Stopped`] if the program is to end. Durable rows stay.
-pub(super) fn work(shop: &Arc<Shop>, job: &Job) -> anyhow::Result<()> {
+pub(super) fn work(context: &Arc<BackfillContext>, job: &Job) -> anyhow::Result<()> {
     if job.is_done() {
-        shop.progress.unit(&job.unit, 0.0);
+        context.progress.unit(&job.unit, 0.0);
         return Ok(());
     }
     let mut part = job.done.len() as u32;
     let mut next = match job.done.last() {
         Some(last) => {
             let path = last.path();
-            retried(shop, || {
-                shop.runtime.block_on(read_part(shop.store.as_ref(), &path))
+            retried(context, || {
+                context.runtime.block_on(read_part(context.store.as_ref(), &path))
             })?
             .next
         }
         None => 0,
     };
-    let (shape, mut slabs) = shop.tables.read(&job.unit, next)?;
+    let (shape, mut slabs) = context.tables.read(&job.unit, next)?;
     let object = Arc::clone(&job.unit.shown);
     let columns = schema(&shape)?;
-    let care = shop.care.unit(&job.id, i64::try_from(next).unwrap_or(i64::MAX));
+    let care = context
+        .care
+        .unit(&job.id, i64::try_from(next).unwrap_or(i64::MAX));
     let mut done_share = 0.0;
     let mut slab = slabs.next().transpose()?;
     loop {
-        let mut sheet = Part::new(columns.clone(), audit::schema(), shop.encoding);
+        let mut sheet = Part::new(columns.clone(), audit::schema(), context.encoding);
         let mut footer = PartFooter {
             object: object.to_string(),
             version: job.unit.object.version.clone(),
             groups: groups(&job.unit),
             first: next,
-            fingerprints: shop.edition.fingerprints.clone(),
+            fingerprints: context.engine_version.fingerprints.clone(),
             ..PartFooter::default()
         };
         while let Some(mut now) = slab.take() {
-            if shop.is_stopped() {
+            if context.is_stopped() {
                 return Err(Stopped.into());
             }
             let begun = Instant::now();
             care.vet(&object, &mut now, |row| {
-                redacted(shop, &object, &shape, row).map(drop)
+                redacted(context, &object, &shape, row).map(drop)
             })?;
-            let done = care.work(&now, |slab| redacted(shop, &object, &shape, slab))?;
+            let done = care.work(&now, |slab| redacted(context, &object, &shape, slab))?;
             let redacted_at = Instant::now();
             sheet.push(&done.rows, &done.audit)?;
-            shop.telemetry.measures().stage(Stage::Tag, redacted_at - begun);
-            shop.telemetry
+            context
+                .telemetry
+                .measures()
+                .stage(Stage::Tag, redacted_at - begun);
+            context
+                .telemetry
                 .measures()
                 .stage(Stage::Encode, redacted_at.elapsed());
             add(&mut footer, &done.counts);
-            shop.progress.rows(&done.counts);
-            shop.progress.share(&job.unit, now.share - done_share);
+            context.progress.rows(&done.counts);
+            context.progress.share(&job.unit, now.share - done_share);
             done_share = done_share.max(now.share);
-            shop.telemetry.board().polled();
+            context.telemetry.board().polled();
             slab = slabs.next().transpose()?;
-            if footer.text_bytes >= shop.part_bytes {
+            if footer.text_bytes >= context.part_bytes {
                 break;
             }
         }
         let name = job.part(part, slab.is_none());
         next = footer.first + sheet.rows();
         footer.next = next;
-        commit(shop, job, sheet, &name, footer)?;
+        commit(context, job, sheet, &name, footer)?;
         part += 1;
         if slab.is_none() {
-            shop.progress.unit(&job.unit, done_share);
+            context.progress.unit(&job.unit, done_share);
             return Ok(());
         }
     }
@@ -102,7 +108,7 @@ fn add(footer: &mut PartFooter, counts: &PartFooter) {
 
 /// Makes a part durable, unless its object has changed in the meantime.
 fn commit(
-    shop: &Shop,
+    context: &BackfillContext,
     job: &Job,
     sheet: Part,
     name: &PartName,
@@ -111,17 +117,17 @@ fn commit(
     let begun = Instant::now();
     let sealed = sheet.seal(name, &mut footer)?;
     let sealed_at = Instant::now();
-    shop.telemetry.measures().stage(Stage::Seal, sealed_at - begun);
-    retried(shop, || match shop.tables.check(&job.unit) {
-        Err(TableError::Store(error)) => Err(Trouble::Store(error)),
+    context.telemetry.measures().stage(Stage::Seal, sealed_at - begun);
+    retried(context, || match context.tables.check(&job.unit) {
+        Err(TableError::Store(error)) => Err(AttemptError::Store(error)),
         other => Ok(other),
     })??;
-    let is_new = retried(shop, || {
-        let created = shop.runtime.block_on(sealed.create(shop.store.as_ref()));
-        created.map_err(Trouble::Store)
+    let is_new = retried(context, || {
+        let created = context.runtime.block_on(sealed.create(context.store.as_ref()));
+        created.map_err(AttemptError::Store)
     })?;
     if is_new {
-        let mut digests = shop.digests.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut digests = context.digests.lock().unwrap_or_else(PoisonError::into_inner);
         digests.insert(name.path(), sealed.digest().to_owned());
     } else {
         tracing::debug!(
@@ -129,20 +135,24 @@ fn commit(
             "exists already: another run processes this unit too"
         );
     }
-    shop.telemetry.measures().stage(Stage::Store, sealed_at.elapsed());
-    shop.telemetry
+    context
+        .telemetry
+        .measures()
+        .stage(Stage::Store, sealed_at.elapsed());
+    context
+        .telemetry
         .measures()
         .file(Closing::Part, sealed.size(), begun.elapsed());
     Ok(())
 }
 
 /// Why an operation on the store failed.
-enum Trouble {
+enum AttemptError {
     Store(StoreError),
     Other(anyhow::Error),
 }
 
-impl From<ChainError> for Trouble {
+impl From<ChainError> for AttemptError {
     fn from(error: ChainError) -> Self {
         match error {
             ChainError::Store(error) => Self::Store(error),
@@ -152,25 +162,28 @@ impl From<ChainError> for Trouble {
 }
 
 /// Tries as often as is worth it, as long as the store says that it cannot now.
-fn retried<T, E: Into<Trouble>>(shop: &Shop, mut attempt: impl FnMut() -> Result<T, E>) -> anyhow::Result<T> {
+fn retried<T, E: Into<AttemptError>>(
+    context: &BackfillContext,
+    mut attempt: impl FnMut() -> Result<T, E>,
+) -> anyhow::Result<T> {
     let mut backoff = Backoff::new("backfill").attempts(ATTEMPTS);
     loop {
         match attempt().map_err(Into::into) {
             Ok(done) => return Ok(done),
-            Err(Trouble::Store(error)) if error.is_transient() => {
+            Err(AttemptError::Store(error)) if error.is_transient() => {
                 let Some(wait) = backoff.pause() else {
                     return Err(error).context("the store of the output");
                 };
                 tracing::warn!(%error, "store; trying again in {} ms", wait.as_millis());
-                shop.telemetry.measures().retry("commit");
-                shop.telemetry.board().polled();
-                if shop.is_stopped() {
+                context.telemetry.measures().retry("commit");
+                context.telemetry.board().polled();
+                if context.is_stopped() {
                     return Err(Stopped.into());
                 }
                 std::thread::sleep(wait);
             }
-            Err(Trouble::Store(error)) => return Err(error).context("the output store failed"),
-            Err(Trouble::Other(error)) => return Err(error),
+            Err(AttemptError::Store(error)) => return Err(error).context("the output store failed"),
+            Err(AttemptError::Other(error)) => return Err(error),
         }
     }
 }

@@ -107,7 +107,7 @@ pub(crate) struct FineTuneArgs {
     #[arg(long, value_name = "GOLD")]
     pub(crate) dev: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) going: GoingArgs,
+    pub(crate) continuation: ContinueArgs,
 }
 
 #[derive(Args)]
@@ -128,7 +128,7 @@ pub(crate) struct SelfTrainArgs {
     /// Held-out documents of the source with gold spans: for model selection, and to decide whether the model
     /// is kept
     #[arg(long, value_name = "GOLD", required = true)]
-    pub(crate) kept_back: Vec<PathBuf>,
+    pub(crate) held_out: Vec<PathBuf>,
     /// Rename gold labels, and a teacher's: a TOML table `labels` that maps old names to new ones; an empty
     /// name drops the label
     #[arg(long, value_name = "FILE")]
@@ -152,12 +152,12 @@ pub(crate) struct SelfTrainArgs {
     #[arg(long, value_name = "DIR", requires = "test")]
     pub(crate) analysis: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) going: GoingArgs,
+    pub(crate) continuation: ContinueArgs,
 }
 
 /// Options of all commands that fine-tune a model.
 #[derive(Args)]
-pub(crate) struct GoingArgs {
+pub(crate) struct ContinueArgs {
     /// The training settings, a TOML file
     #[arg(long, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,

@@ -28,7 +28,7 @@ pub(crate) enum EnsembleCommand {
 
 /// Predictions of members for documents that they were not fitted to.
 #[derive(Args)]
-pub(crate) struct SaidArgs {
+pub(crate) struct PredictionArgs {
     /// Documents with gold spans: JSON lines, i2b2 XML or brat, a file or a folder
     #[arg(value_name = "GOLD")]
     pub(crate) gold: PathBuf,
@@ -96,7 +96,7 @@ pub(crate) struct ObjectiveArgs {
 #[derive(Args)]
 pub(crate) struct PruneArgs {
     #[command(flatten)]
-    pub(crate) said: SaidArgs,
+    pub(crate) input: PredictionArgs,
     #[command(flatten)]
     pub(crate) objective: ObjectiveArgs,
     /// Held-out documents with gold spans: every threshold and the chosen set are evaluated on them
@@ -146,7 +146,7 @@ pub(crate) struct FitArgs {
     #[arg(value_name = "METHOD")]
     pub(crate) method: Method,
     #[command(flatten)]
-    pub(crate) said: SaidArgs,
+    pub(crate) input: PredictionArgs,
     #[command(flatten)]
     pub(crate) objective: ObjectiveArgs,
     /// A rule member to add to the bundle, for instance `known`: its spans are redacted whatever the vote
@@ -173,7 +173,7 @@ pub(crate) struct FitArgs {
 #[derive(Args)]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
-    pub(crate) said: SaidArgs,
+    pub(crate) input: PredictionArgs,
     #[command(flatten)]
     pub(crate) objective: ObjectiveArgs,
     /// Held-out documents with gold spans

@@ -8,7 +8,7 @@ use std::time::Duration;
 use lethe_connectors::Stop;
 use lethe_connectors::inspect::{Compared, Log, Original, Suspects, TopicReport, chain_files};
 use lethe_connectors::kafka::source::{LogRange, RawRecord};
-use lethe_connectors::kafka::{Cluster, KafkaConfig, KafkaProblem};
+use lethe_connectors::kafka::{Cluster, KafkaClientError, KafkaConfig};
 use lethe_connectors::replay::ReplayName;
 use lethe_connectors::sink::ChainId;
 use lethe_connectors::store::Store;
@@ -21,7 +21,7 @@ use crate::exit::usage;
 use crate::progress::Progress;
 
 /// How long to wait for unavailable brokers.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Compares every partition of the configured topics with its chain.
 ///
@@ -84,7 +84,7 @@ pub(super) fn compare(config: &Config, store: &dyn Store, runtime: &Runtime) -> 
 
 fn logs_now(kafka: &KafkaConfig) -> anyhow::Result<Vec<LogRange>> {
     // This command does not handle signals, so nothing requests this stop.
-    logs(kafka, &Stop::new(Duration::ZERO), Some(PATIENCE))
+    logs(kafka, &Stop::new(Duration::ZERO), Some(TIMEOUT))
 }
 
 /// Reads a partition and passes on each record, up to the first error.
@@ -94,7 +94,7 @@ fn read(
     mut take: impl FnMut(RawRecord) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let mut failed = None;
-    let read: Result<(), KafkaProblem> = cluster.scan(log, |record| match take(record) {
+    let read: Result<(), KafkaClientError> = cluster.scan(log, |record| match take(record) {
         Ok(()) => ControlFlow::Continue(()),
         Err(error) => {
             failed = Some(error);

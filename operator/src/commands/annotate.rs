@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lethe_core::{Action, Carried, Decision, Engine, Merging, Redactor, Span, Voting};
 use serde_json::{Value, json};
 
-use super::documents::{process, recipe};
+use super::documents::{built, process};
 use crate::cli::{AnnotateArgs, OffsetUnit};
 use crate::exit::usage;
 
@@ -14,7 +14,7 @@ use crate::exit::usage;
 pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<()> {
     let engine = match &args.member {
         Some(folder) => alone(folder)?,
-        None => recipe(args.config.as_deref(), args.bundle.as_deref(), None)?.engine,
+        None => built(args.config.as_deref(), args.bundle.as_deref(), None)?.engine,
     };
     let documents = process(
         &engine,

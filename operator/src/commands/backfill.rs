@@ -11,9 +11,9 @@ use super::run::{fingerprints, runtime};
 use crate::backfill::{self, Backfill, Only};
 use crate::background;
 use crate::cli::BackfillArgs;
-use crate::config::{Config, Recipe, load};
+use crate::config::{BuiltEngine, Config, load};
 use crate::exit::usage;
-use crate::pipeline::Edition;
+use crate::pipeline::EngineVersion;
 use crate::signals::{Overrun, stop_on_signal};
 use crate::telemetry::{Build, Telemetry};
 
@@ -37,16 +37,16 @@ pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
     config.telemetry.check(config.resources.drain())?;
     config.check_object_names()?;
     let only = args.only.as_deref().map(Only::read).transpose()?;
-    let mut recipe = background::engine(&config, &stop)?;
-    backfill::check(tables, recipe.engine.labels())?;
-    keep(&tables.columns, &mut recipe)?;
-    recipe.announce();
+    let mut built = background::engine(&config, &stop)?;
+    backfill::check(tables, built.engine.labels())?;
+    keep(&tables.columns, &mut built)?;
+    built.announce();
     let telemetry = Telemetry::new(&config.telemetry, runtime.handle())?;
     let server = telemetry.serve(&config.telemetry)?;
     telemetry.board().built(Build {
-        bundle: recipe.bundle.clone().unwrap_or_default(),
-        policy: recipe.policy.clone(),
-        members: recipe.engine.members().to_vec(),
+        bundle: built.bundle.clone().unwrap_or_default(),
+        policy: built.policy.clone(),
+        members: built.engine.members().to_vec(),
     });
     let store = sink
         .store
@@ -54,9 +54,9 @@ pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
         .map_err(|error| anyhow::anyhow!("`[sink.store]`: {error}"))?;
     let backfill = Backfill {
         tables,
-        edition: Edition {
-            engine: Arc::clone(&recipe.engine),
-            fingerprints: fingerprints(&config, &recipe, None),
+        engine_version: EngineVersion {
+            engine: Arc::clone(&built.engine),
+            fingerprints: fingerprints(&config, &built, None),
         },
         store,
         encoding: sink.encoding,
@@ -86,10 +86,10 @@ pub(super) fn carry(config: &mut Config) {
 ///
 /// # Errors
 /// A usage error that names every column without a reason.
-pub(super) fn keep(columns: &TableColumns, recipe: &mut Recipe) -> anyhow::Result<()> {
+pub(super) fn keep(columns: &TableColumns, built: &mut BuiltEngine) -> anyhow::Result<()> {
     let unexplained = columns.unexplained();
     let listed = unexplained.join(", ");
-    match recipe.mode {
+    match built.mode {
         _ if unexplained.is_empty() => {}
         Some(mode @ ("safe-harbor" | "limited-data-set")) => {
             return Err(usage(format!(
@@ -104,8 +104,8 @@ pub(super) fn keep(columns: &TableColumns, recipe: &mut Recipe) -> anyhow::Resul
         .reasons
         .iter()
         .map(|(path, reason)| format!("{path}: {reason}"));
-    let all: Vec<String> = recipe.kept.take().into_iter().chain(reasons).collect();
-    recipe.kept = (!all.is_empty()).then(|| all.join("; "));
+    let all: Vec<String> = built.kept.take().into_iter().chain(reasons).collect();
+    built.kept = (!all.is_empty()).then(|| all.join("; "));
     Ok(())
 }
 

@@ -22,17 +22,17 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
     super::backfill::carry(&mut config);
     config.telemetry.check(config.resources.drain())?;
     config.resources.check_grace()?;
-    let mut recipe = config.engine.build()?;
+    let mut built = config.engine.build()?;
     registry::build(&config.format).map_err(|error| usage(format!("`[format]`, key {error}")))?;
-    config.check_names(recipe.mode)?;
+    config.check_names(built.mode)?;
     let mut to = std::io::stdout().lock();
-    writeln!(to, "members     {}", recipe.engine.members().join(", "))?;
-    writeln!(to, "labels      {}", recipe.labels)?;
-    writeln!(to, "dictionary  {}", recipe.dictionary)?;
-    if let Some(mode) = recipe.mode {
-        writeln!(to, "policy      {mode}, {}", recipe.policy)?;
+    writeln!(to, "members     {}", built.engine.members().join(", "))?;
+    writeln!(to, "labels      {}", built.labels)?;
+    writeln!(to, "dictionary  {}", built.dictionary)?;
+    if let Some(mode) = built.mode {
+        writeln!(to, "policy      {mode}, {}", built.policy)?;
     }
-    if let Some(acknowledged) = &recipe.acknowledged {
+    if let Some(acknowledged) = &built.acknowledged {
         writeln!(to, "acknowledged {acknowledged}")?;
     }
     let mut wrong = Vec::new();
@@ -78,8 +78,8 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
         )?,
     }
     if let Some(tables) = &config.backfill {
-        crate::backfill::check(tables, recipe.engine.labels())?;
-        super::backfill::keep(&tables.columns, &mut recipe)?;
+        crate::backfill::check(tables, built.engine.labels())?;
+        super::backfill::keep(&tables.columns, &mut built)?;
         config.check_object_names()?;
         writeln!(to, "backfill    {}", tables.input.build()?.describe())?;
         if args.connect {
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
             }
         }
     }
-    if let Some(kept) = &recipe.kept {
+    if let Some(kept) = &built.kept {
         writeln!(to, "kept        {kept}")?;
     }
     if let Some(sink) = &config.sink {

@@ -86,11 +86,11 @@ fn config(brokers: &str, out: &Path, bundle: Option<&Path>) -> anyhow::Result<St
 
 fn show(out: &Path, config: &Config, events: usize, summary: &str) -> anyhow::Result<()> {
     let before = sample();
-    let recipe = config.engine.build()?;
+    let built = config.engine.build()?;
     let batch = NoteBatch::from_texts([before.as_str()])?;
-    let after = recipe
+    let after = built
         .engine
-        .redact(&batch, 0, &recipe.engine.decide(&batch)[0])
+        .redact(&batch, 0, &built.engine.decide(&batch)[0])
         .map_err(|why| anyhow::anyhow!(explain(why)))?
         .text;
     let mut to = std::io::stdout().lock();

@@ -11,7 +11,7 @@ use lethe_core::{Engine, NoteBatch, Outcome, Record, Unredacted};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::config::{Config, EngineConfig, Recipe, load};
+use crate::config::{BuiltEngine, Config, EngineConfig, load};
 use crate::progress::Progress;
 
 /// Documents per chunk of work.
@@ -23,11 +23,11 @@ pub(crate) type Change<'a> =
     dyn Fn(&Engine, &NoteBatch, usize, &Outcome, &mut Map<String, Value>) -> anyhow::Result<()> + Sync + 'a;
 
 /// Returns the engine of a configuration file or of a bundle, or the default one.
-pub(crate) fn recipe(
+pub(crate) fn built(
     config: Option<&Path>,
     bundle: Option<&Path>,
     policy: Option<&PathBuf>,
-) -> anyhow::Result<Recipe> {
+) -> anyhow::Result<BuiltEngine> {
     let config = match config {
         Some(path) => load(path)?,
         None => Config {

@@ -16,9 +16,9 @@ use tokio::runtime::Runtime;
 use super::run::runtime;
 use crate::cli::EmitArgs;
 use crate::config::{Config, EmitConfig, load};
+use crate::credential_reload::{EVERY, Part, Secrets, reload_store};
 use crate::exit::usage;
 use crate::progress::Progress;
-use crate::renewal::{EVERY, Part, Secrets, renew_store};
 use crate::signals::{Overrun, stop_on_signal};
 
 /// How long to wait for new files once everything is emitted.
@@ -94,7 +94,7 @@ impl Work {
         let mut looked = Instant::now();
         loop {
             if looked.elapsed() >= EVERY {
-                self.renew(&mut secrets);
+                self.reload(&mut secrets);
                 looked = Instant::now();
             }
             let pause = match self.round() {
@@ -123,12 +123,12 @@ impl Work {
     }
 
     /// Reloads changed credentials. A new emitter asks its target where to continue.
-    fn renew(&mut self, secrets: &mut Secrets<'_>) {
+    fn reload(&mut self, secrets: &mut Secrets<'_>) {
         let other = RefCell::new(None);
         secrets.look(|part, config| match (part, &config.sink) {
             (Part::Store, Some(sink)) => {
                 // The call has its own time limit.
-                renew_store(self.runtime.handle(), &self.store, &sink.store, || false)
+                reload_store(self.runtime.handle(), &self.store, &sink.store, || false)
             }
             (Part::Emit, _) => {
                 other.replace(Some(emitter(config)?));

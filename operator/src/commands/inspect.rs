@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use lethe_connectors::inspect::{
-    self, Caught, Head, Made, MadeReport, Maker, MemberReport, Report, Scope, Verdict, Why,
+    self, Caught, FingerprintFilter, FingerprintMatch, FingerprintReport, Head, MemberReport, Report, Scope,
+    Verdict, Why,
 };
 use lethe_connectors::store::{FolderConfig, Store, StoreConfig};
 use serde_json::{Map, Value};
@@ -31,7 +32,7 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
     let runtime = runtime()?;
     let store = store.build()?;
     let store = store.as_ref();
-    let asked = args.why.is_some() || args.by_member || args.only_by.is_some() || args.made_by.is_some();
+    let asked = args.why.is_some() || args.by_member || args.only_by.is_some() || args.fingerprint.is_some();
     let mut answers = Answers {
         json: args.json,
         alone: !asked && !args.remove_orphans && !args.against_topic && !args.sources,
@@ -77,8 +78,8 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
         let report = members(&runtime, store, only, args.list.then_some(args.json))?;
         answers.give("members", &report)?;
     }
-    if let Some(maker) = &args.made_by {
-        answers.give("made_by", &made(&runtime, store, maker, args.json)?)?;
+    if let Some(filter) = &args.fingerprint {
+        answers.give("made_by", &made(&runtime, store, filter, args.json)?)?;
     }
     answers.end()?;
     let coded = |failure, message: &str| Err(Coded(failure, message.to_owned()).into());
@@ -190,15 +191,20 @@ fn members(
 }
 
 /// Lists the files that match the fingerprint.
-fn made(runtime: &Runtime, store: &dyn Store, maker: &Maker, json: bool) -> anyhow::Result<MadeReport> {
+fn made(
+    runtime: &Runtime,
+    store: &dyn Store,
+    filter: &FingerprintFilter,
+    json: bool,
+) -> anyhow::Result<FingerprintReport> {
     let mut progress = Progress::start("reading footers", "files", None);
     let mut written = Ok(());
-    let list = |made: &Made| {
+    let list = |made: &FingerprintMatch| {
         if written.is_ok() {
             written = line(made, json);
         }
     };
-    let report = inspect::made_by(store, maker, list, |now| progress.reach(now.files, now.of));
+    let report = inspect::by_fingerprint(store, filter, list, |now| progress.reach(now.files, now.of));
     let report = runtime.block_on(report)?;
     progress.finish();
     written?;

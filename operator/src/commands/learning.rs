@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use lethe_corpus::{Document, Split, hold_out};
-use lethe_learn::{Epoch, Watch};
+use lethe_learn::{Epoch, Observer};
 use toml::Table;
 
 use super::evaluate::rename;
@@ -139,7 +139,7 @@ impl Passes {
     }
 }
 
-impl Watch for Passes {
+impl Observer for Passes {
     fn resumed(&mut self) {
         tracing::info!("{}: resuming an interrupted training", self.name);
     }

@@ -7,14 +7,14 @@ use std::path::Path;
 
 use lethe_core::{Engine, NoteBatch};
 
-use super::documents::{create, explain, process, read_text, recipe};
+use super::documents::{built, create, explain, process, read_text};
 use crate::cli::{InputFormat, RedactArgs};
 use crate::exit::usage;
 use crate::gate::Gate;
 
 /// Redacts a text, the text of each document, or each message.
 pub(crate) fn run(args: &RedactArgs) -> anyhow::Result<()> {
-    let recipe = recipe(
+    let built = built(
         args.config.as_deref(),
         args.bundle.as_deref(),
         args.policy.as_ref(),
@@ -25,14 +25,14 @@ pub(crate) fn run(args: &RedactArgs) -> anyhow::Result<()> {
         ));
     }
     if args.format == InputFormat::Text {
-        return text(&recipe.engine, args.source(), &args.output);
+        return text(&built.engine, args.source(), &args.output);
     }
     if args.format.is_messages() {
-        return messages::run(args, &recipe.engine);
+        return messages::run(args, &built.engine);
     }
-    let gate = Gate::new(recipe.engine.carried().clone(), recipe.mode, &args.keep)?;
+    let gate = Gate::new(built.engine.carried().clone(), built.mode, &args.keep)?;
     let documents = process(
-        &recipe.engine,
+        &built.engine,
         args.source(),
         &args.output,
         &|engine, batch, row, outcome, document| {

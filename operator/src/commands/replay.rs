@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use lethe_connectors::Stop;
 use lethe_connectors::files::{Codes, FileError, FilePayload, FileSourceConfig, MessageFilesConfig, Names};
 use lethe_connectors::kafka::source::RawRecord;
-use lethe_connectors::kafka::{KafkaConfig, KafkaProblem, TopicIds};
+use lethe_connectors::kafka::{KafkaClientError, KafkaConfig, TopicIds};
 use lethe_connectors::replay::Selection;
 use lethe_connectors::sink::Fingerprints;
 use lethe_core::{Record, fingerprint};
@@ -20,11 +20,11 @@ use crate::brokers::{cluster, identity, topic_ids};
 use crate::cli::ReplayArgs;
 use crate::config::{Config, SourceConfig, load};
 use crate::exit::{Coded, Failure, usage};
-use crate::pipeline::{Edition, Incoming, about_code, probe, rename};
+use crate::pipeline::{EngineVersion, Incoming, about_code, probe, rename};
 use crate::replay::{Outcome, Replay, Running, Workers};
 
 /// How long to wait for unavailable brokers.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Replays the selected records.
 pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<()> {
@@ -37,22 +37,22 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<()> {
         usage("the configuration has no `[sink]`; add it with the dataset whose records to replay")
     })?;
     let runtime = runtime()?;
-    let recipe = config.engine.build()?;
-    config.check_names(recipe.mode)?;
-    recipe.announce();
+    let built = config.engine.build()?;
+    config.check_names(built.mode)?;
+    built.announce();
     let (cluster_id, topic_ids) = match source {
         SourceConfig::Kafka(kafka) => {
             let stop = Stop::new(Duration::ZERO);
             (
-                identity(kafka, &stop, Some(PATIENCE))?,
-                topic_ids(kafka, &stop, Some(PATIENCE))?,
+                identity(kafka, &stop, Some(TIMEOUT))?,
+                topic_ids(kafka, &stop, Some(TIMEOUT))?,
             )
         }
         SourceConfig::Files(_) | SourceConfig::Messages(_) => (None, TopicIds::new()),
     };
-    let edition = Arc::new(Edition {
-        engine: Arc::clone(&recipe.engine),
-        fingerprints: fingerprints(&config, &recipe, cluster_id),
+    let engine_version = Arc::new(EngineVersion {
+        engine: Arc::clone(&built.engine),
+        fingerprints: fingerprints(&config, &built, cluster_id),
     });
     let store = sink
         .store
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<()> {
             workers,
             runtime.handle().clone(),
             format(&config)?,
-            Arc::clone(&edition),
+            Arc::clone(&engine_version),
             config.resources.limits()?,
         )
         .context("no worker threads")?,
@@ -78,10 +78,10 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<()> {
             codes: args.codes.clone(),
             topics: args.topics.clone(),
             since: args.since,
-            attempt: attempt(&edition.fingerprints, source),
+            attempt: attempt(&engine_version.fingerprints, source),
             again: args.again,
         },
-        edition,
+        engine_version,
         topic_ids,
         encoding: sink.encoding,
         roll: sink.roll,
@@ -101,12 +101,12 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<()> {
 /// Returns a digest of everything that determines a record's outcome: the configuration's fingerprints, and
 /// how files are read.
 fn attempt(fingerprints: &Fingerprints, source: &SourceConfig) -> String {
-    let made_by = fingerprints.entries();
+    let fingerprint_entries = fingerprints.entries();
     match source {
         // Its format is part of the fingerprints; brokers and logins do not matter.
-        SourceConfig::Kafka(_) => fingerprint(&made_by),
-        SourceConfig::Files(files) => fingerprint(&(made_by, files)),
-        SourceConfig::Messages(files) => fingerprint(&(made_by, files)),
+        SourceConfig::Kafka(_) => fingerprint(&fingerprint_entries),
+        SourceConfig::Files(files) => fingerprint(&(fingerprint_entries, files)),
+        SourceConfig::Messages(files) => fingerprint(&(fingerprint_entries, files)),
     }
 }
 
@@ -129,7 +129,7 @@ fn from_log(kafka: &KafkaConfig, mut running: Running<'_>) -> anyhow::Result<Out
             match (failed, read) {
                 (Some(error), _) => return Err(error),
                 // All of its records are gone, as in a partition whose log begins later.
-                (None, Ok(()) | Err(KafkaProblem::TopicMissing { .. })) => {}
+                (None, Ok(()) | Err(KafkaClientError::TopicMissing { .. })) => {}
                 (None, Err(error)) => return Err(error.into()),
             }
         }

@@ -16,13 +16,15 @@ use lethe_core::{FINGERPRINT_SCHEME, fingerprint};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::background;
-use crate::brokers::{credentials, identity, log_in_anew, logs, renewed_within};
+use crate::brokers::{credentials, identity, log_in_again, logs, reload_within};
 use crate::cli::RunArgs;
-use crate::config::{Config, Recipe, SinkConfig, SourceConfig, is_away, load};
+use crate::config::{BuiltEngine, Config, SinkConfig, SourceConfig, is_away, load};
+use crate::credential_reload::{Part, Secrets, other_keys, reload_store};
 use crate::exit::{Coded, Failure, usage};
 use crate::logging::tell_left_out;
-use crate::pipeline::{Budget, Counters, Current, Edition, Pipeline, Pool, Shop, Tallied, Turns, files};
-use crate::renewal::{Part, Secrets, other_keys, renew_store};
+use crate::pipeline::{
+    Budget, Counters, Current, EngineVersion, LaneContext, Pipeline, Pool, Tallied, Turns, files,
+};
 use crate::signals::{Overrun, stop_on_signal};
 use crate::telemetry::{Build, Telemetry};
 
@@ -31,7 +33,7 @@ use crate::telemetry::{Build, Telemetry};
 const FETCH_EIGHTHS: usize = 1;
 const LANE_EIGHTHS: usize = 3;
 /// The parts of a running stream that reload their secrets.
-const RENEWABLE: &[Part] = &[Part::Source, Part::Store, Part::Format];
+const RELOADABLE: &[Part] = &[Part::Source, Part::Store, Part::Format];
 /// How often to check for a new bundle or dictionary.
 const REFRESH_EVERY: Duration = Duration::from_secs(2);
 /// How often the brokers report where logs end.
@@ -119,9 +121,9 @@ pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) 
         // Work that is cut off at the end is repeated, so this is not a reason to stop.
         tracing::warn!("{error:#}");
     }
-    let recipe = background::engine(config, &stop)?;
-    config.check_names(recipe.mode)?;
-    recipe.announce();
+    let built = background::engine(config, &stop)?;
+    config.check_names(built.mode)?;
+    built.announce();
     let eighth = config.resources.memory()? / 8;
     let fetch = eighth * FETCH_EIGHTHS;
     let budget = Budget::new(eighth * LANE_EIGHTHS);
@@ -134,35 +136,41 @@ pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) 
         }
         SourceConfig::Files(_) | SourceConfig::Messages(_) => (Start::Earliest, None, None),
     };
-    let renewals = commands.clone();
+    let reloads = commands.clone();
     let telemetry = Telemetry::new(&config.telemetry, runtime.handle())?;
-    let edition = |recipe: &Recipe| {
-        let engine = Arc::clone(&recipe.engine);
+    let engine_version = |built: &BuiltEngine| {
+        let engine = Arc::clone(&built.engine);
         let board = telemetry.board();
-        board.watch_caches({
+        board.sample_caches({
             let engine = Arc::clone(&engine);
             move || engine.lookups()
         });
         board.built(Build {
-            bundle: recipe.bundle.clone().unwrap_or_default(),
-            policy: recipe.policy.clone(),
+            bundle: built.bundle.clone().unwrap_or_default(),
+            policy: built.policy.clone(),
             members: engine.members().to_vec(),
         });
         telemetry.drift().reset();
-        Edition {
+        EngineVersion {
             engine,
-            fingerprints: fingerprints(config, recipe, cluster.clone()),
+            fingerprints: fingerprints(config, built, cluster.clone()),
         }
     };
     let server = telemetry.serve(&config.telemetry)?;
-    let shop = shop(config, sink, edition(&recipe), Arc::clone(&telemetry), commands)?;
-    telemetry.board().watch_memory({
+    let context = context(
+        config,
+        sink,
+        engine_version(&built),
+        Arc::clone(&telemetry),
+        commands,
+    )?;
+    telemetry.board().sample_memory({
         let budget = Arc::clone(&budget);
         move || budget.now()
     });
     let handle = runtime.handle().clone();
     let lanes = Arc::new(Pipeline::new(
-        shop,
+        context,
         budget,
         handle,
         start,
@@ -173,15 +181,20 @@ pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) 
     let reporter = runtime.spawn(report(Arc::clone(&lanes)));
     let ((over, ends), (over_too, ends_too)) = (channel(), channel());
     let result = std::thread::scope(|scope| {
-        let (stamp, lanes) = (&recipe.stamp, &lanes);
-        let take_up = |recipe: &Recipe| lanes.shop().edition.set(Arc::new(edition(recipe)));
-        let own = &stop;
-        scope.spawn(move || refresh(config, stamp, own, &ends, take_up));
-        let renew = |part, config: &Config, stopped: &dyn Fn() -> bool| {
-            let stopped = || stopped() || own.is_requested();
-            renew(part, config, fetch, lanes, &renewals, &stopped)
+        let (source_fingerprint, lanes) = (&built.source_fingerprint, &lanes);
+        let take_up = |built: &BuiltEngine| {
+            lanes
+                .context()
+                .engine_version
+                .set(Arc::new(engine_version(built)))
         };
-        scope.spawn(move || Secrets::of(config, RENEWABLE).watch(&ends_too, renew));
+        let own = &stop;
+        scope.spawn(move || refresh(config, source_fingerprint, own, &ends, take_up));
+        let reload = |part, config: &Config, stopped: &dyn Fn() -> bool| {
+            let stopped = || stopped() || own.is_requested();
+            reload(part, config, fetch, lanes, &reloads, &stopped)
+        };
+        scope.spawn(move || Secrets::of(config, RELOADABLE).poll(&ends_too, reload));
         let result = stream(config, source, until, fetch, lanes, &inbox);
         drop((over, over_too));
         result
@@ -216,7 +229,7 @@ fn stream(
         SourceConfig::Kafka(kafka) => {
             let settings = SourceSettings {
                 credentials: credentials(kafka, fetch)?,
-                refused: renewed_within(config, kafka),
+                refused: reload_within(config, kafka),
                 topics: kafka.topics.clone(),
                 drain: config.resources.drain(),
                 statistics: STATISTICS,
@@ -231,16 +244,22 @@ fn stream(
 
 /// Checks for a new bundle or dictionary until the stream ends, and loads it if it opens. A failure is logged
 /// once, and the stream keeps its current engine.
-fn refresh(config: &Arc<Config>, first: &str, stop: &Stop, over: &Receiver<()>, take_up: impl Fn(&Recipe)) {
+fn refresh(
+    config: &Arc<Config>,
+    first: &str,
+    stop: &Stop,
+    over: &Receiver<()>,
+    take_up: impl Fn(&BuiltEngine),
+) {
     let engine = &config.engine;
     let mut last = first.to_owned();
     while over.recv_timeout(REFRESH_EVERY) == Err(RecvTimeoutError::Timeout) {
-        let stamp = engine.stamp();
-        if stamp == last {
+        let source_fingerprint = engine.source_fingerprint();
+        if source_fingerprint == last {
             continue;
         }
         if let Some(keys) = other_keys(config) {
-            last = stamp;
+            last = source_fingerprint;
             tracing::error!(
                 "cannot reload the bundle or dictionary: {keys} has changed too, and keys are only read at the start; restart the operator"
             );
@@ -255,17 +274,17 @@ fn refresh(config: &Arc<Config>, first: &str, stop: &Stop, over: &Receiver<()>, 
                 tracing::warn!("cannot reload the bundle or dictionary yet: {error:#}; trying again");
             }
             Some(built) => match built.flatten() {
-                Ok(recipe) => {
-                    take_up(&recipe);
-                    last = recipe.stamp;
+                Ok(built) => {
+                    take_up(&built);
+                    last = built.source_fingerprint;
                     tracing::info!(
-                        bundle = recipe.bundle.as_deref().unwrap_or("none"),
-                        dictionary = recipe.dictionary,
+                        bundle = built.bundle.as_deref().unwrap_or("none"),
+                        dictionary = built.dictionary,
                         "reloaded; the next batches are redacted by this engine"
                     );
                 }
                 Err(error) => {
-                    last = stamp;
+                    last = source_fingerprint;
                     tracing::error!(
                         "cannot reload the bundle or dictionary; the stream keeps the current one: {error:#}"
                     );
@@ -275,19 +294,19 @@ fn refresh(config: &Arc<Config>, first: &str, stop: &Stop, over: &Receiver<()>, 
     }
 }
 
-fn shop(
+fn context(
     config: &Config,
     sink: &SinkConfig,
-    edition: Edition,
+    engine_version: EngineVersion,
     telemetry: Arc<Telemetry>,
     commands: Sender<Command>,
-) -> anyhow::Result<Shop> {
+) -> anyhow::Result<LaneContext> {
     let store = sink
         .store
         .build()
         .map_err(|error| anyhow::anyhow!("`[sink.store]`: {error}"))?;
-    Ok(Shop {
-        edition: Current::new(Arc::new(edition)),
+    Ok(LaneContext {
+        engine_version: Current::new(Arc::new(engine_version)),
         format: Current::new(format(config)?),
         store,
         pool: Pool::start(config.resources.worker_count()).context("cannot start worker threads")?,
@@ -311,7 +330,7 @@ pub(crate) fn format(config: &Config) -> anyhow::Result<Arc<dyn Format>> {
 }
 
 /// Reloads the part whose secrets have changed.
-fn renew(
+fn reload(
     part: Part,
     config: &Config,
     fetch: usize,
@@ -320,12 +339,12 @@ fn renew(
     stopped: &dyn Fn() -> bool,
 ) -> anyhow::Result<()> {
     match (part, &config.source, &config.sink) {
-        (Part::Source, Some(SourceConfig::Kafka(kafka)), _) => log_in_anew(kafka, fetch, commands, stopped),
+        (Part::Source, Some(SourceConfig::Kafka(kafka)), _) => log_in_again(kafka, fetch, commands, stopped),
         (Part::Store, _, Some(sink)) => {
-            renew_store(lanes.runtime(), &lanes.shop().store, &sink.store, stopped)
+            reload_store(lanes.runtime(), &lanes.context().store, &sink.store, stopped)
         }
         (Part::Format, ..) => {
-            lanes.shop().format.set(format(config)?);
+            lanes.context().format.set(format(config)?);
             Ok(())
         }
         _ => Ok(()),
@@ -333,22 +352,22 @@ fn renew(
 }
 
 /// Returns everything that determines the files of this run, besides the notes.
-pub(crate) fn fingerprints(config: &Config, recipe: &Recipe, cluster: Option<String>) -> Fingerprints {
+pub(crate) fn fingerprints(config: &Config, built: &BuiltEngine, cluster: Option<String>) -> Fingerprints {
     Fingerprints {
         cluster,
         topic_id: None,
         config: fingerprint(&(&config.format, &config.engine)),
-        policy: recipe.policy.clone(),
-        mode: recipe.mode.map(str::to_owned),
-        bundle: recipe.bundle.clone(),
-        members: recipe.engine.members().join(","),
-        labels: recipe.labels.clone(),
-        dictionaries: recipe.dictionary.clone(),
+        policy: built.policy.clone(),
+        mode: built.mode.map(str::to_owned),
+        bundle: built.bundle.clone(),
+        members: built.engine.members().join(","),
+        labels: built.labels.clone(),
+        dictionaries: built.dictionary.clone(),
         tokenizer: lethe_core::TOKENIZER_VERSION.to_string(),
         program: env!("CARGO_PKG_VERSION").to_owned(),
-        acknowledged: recipe.acknowledged.clone(),
-        kept: recipe.kept.clone(),
-        derivation: recipe.derivation.map(|version| version.to_string()),
+        acknowledged: built.acknowledged.clone(),
+        kept: built.kept.clone(),
+        derivation: built.derivation.map(|version| version.to_string()),
         scheme: Some(FINGERPRINT_SCHEME.to_string()),
     }
 }

@@ -19,7 +19,7 @@ pub(crate) struct CorrectionsConfig {
     /// The folder for what has arrived and what was done with it. It holds the text of notes.
     pub(crate) state: PathBuf,
     /// Local notes with gold spans that nothing is learnt from: a new version must not be worse on them.
-    pub(crate) kept_back: Option<PathBuf>,
+    pub(crate) held_out: Option<PathBuf>,
     /// The share of corrected notes that nothing is learnt from either, by a hash of the note's id.
     #[serde(default = "keep_share")]
     pub(crate) keep_share: f64,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use lethe_connectors::sink::Acknowledgement;
 use lethe_core::{
-    Action, Carried, CarriedField, Engine, LabelSet, Merging, NoteTypes, Plain, Redactor, ReviewRule, Sweep,
-    VoteSpec, fingerprint, hex,
+    Action, Carried, CarriedField, Engine, LabelSet, Merging, NoteTypes, Plain, Propagation, Redactor,
+    ReviewRule, VoteSpec, fingerprint, hex,
 };
 use lethe_dictionaries::{Dictionary, exemption};
 use lethe_ensemble::{Bundle, SIGNATURE, Signers, Versions};
@@ -71,7 +71,7 @@ pub(crate) struct RedactionConfig {
 /// What is done to what is found.
 struct Act {
     redactor: Redactor,
-    sweep: Option<Sweep>,
+    propagation: Option<Propagation>,
     digest: String,
     mode: Option<&'static str>,
     kept: Option<String>,
@@ -79,7 +79,7 @@ struct Act {
 }
 
 /// An engine, and what it was made of, for the output's footers.
-pub(crate) struct Recipe {
+pub(crate) struct BuiltEngine {
     /// The engine.
     pub(crate) engine: Arc<Engine>,
     /// The label set's id and version.
@@ -98,11 +98,11 @@ pub(crate) struct Recipe {
     pub(crate) derivation: Option<u32>,
     /// The digest of the bundle, if it is one's.
     pub(crate) bundle: Option<String>,
-    /// What [`EngineConfig::stamp`] said before it was built.
-    pub(crate) stamp: String,
+    /// What [`EngineConfig::source_fingerprint`] said before it was built.
+    pub(crate) source_fingerprint: String,
 }
 
-impl Recipe {
+impl BuiltEngine {
     /// Logs which members vote and by which policy, in one line.
     pub(crate) fn announce(&self) {
         tracing::info!(
@@ -118,7 +118,7 @@ impl Recipe {
 
 impl EngineConfig {
     /// Changes whenever the files that the engine is built from do: the current version of a bundle, a dictionary.
-    pub(crate) fn stamp(&self) -> String {
+    pub(crate) fn source_fingerprint(&self) -> String {
         let versions = self.bundle.as_deref().and_then(Versions::of);
         let version = versions.as_ref().and_then(|versions| versions.current().ok());
         let look = |path: &Path| {
@@ -151,11 +151,11 @@ impl EngineConfig {
     ///
     /// # Errors
     /// A usage error that names the key.
-    pub(crate) fn build(&self) -> anyhow::Result<Recipe> {
-        let stamp = self.stamp();
+    pub(crate) fn build(&self) -> anyhow::Result<BuiltEngine> {
+        let source_fingerprint = self.source_fingerprint();
         let dictionary = self.dictionary()?;
         if let Some(folder) = self.decider() {
-            return self.bundled(&folder, &dictionary, stamp);
+            return self.bundled(&folder, &dictionary, source_fingerprint);
         }
         if self.signed_by.is_some() {
             return Err(usage(
@@ -189,7 +189,7 @@ impl EngineConfig {
         let plain = || fingerprint(&(&identities, &vote, &self.redaction));
         let act = self.act(&labels, &dictionary, plain)?;
         let engine = Engine::new(Arc::clone(&labels), members, combiner, merging, act.redactor);
-        Ok(Recipe {
+        Ok(BuiltEngine {
             labels: format!("{} v{}", labels.id(), labels.version()),
             dictionary: hex(dictionary.digest()),
             policy: act.digest,
@@ -198,11 +198,11 @@ impl EngineConfig {
             kept: act.kept,
             derivation: act.derivation,
             bundle: None,
-            stamp,
+            source_fingerprint,
             engine: Arc::new(
                 engine
                     .exempting(Some(exemption(&dictionary)))
-                    .sweeping(act.sweep)
+                    .propagating(act.propagation)
                     .reviewing(self.review),
             ),
         })
@@ -223,7 +223,12 @@ impl EngineConfig {
     }
 
     /// The engine of a bundle. What its members say is not merged: they know their corpus' own boundaries.
-    fn bundled(&self, folder: &Path, dictionary: &Arc<Dictionary>, stamp: String) -> anyhow::Result<Recipe> {
+    fn bundled(
+        &self,
+        folder: &Path,
+        dictionary: &Arc<Dictionary>,
+        source_fingerprint: String,
+    ) -> anyhow::Result<BuiltEngine> {
         let others = [
             ("labels", self.labels.is_some()),
             ("members", self.members.is_some()),
@@ -242,7 +247,7 @@ impl EngineConfig {
         let bundle = Bundle::open_signed(folder, dictionary, signers)
             .map_err(|error| usage(format!("key `engine.bundle`: {error}")))?;
         let labels = bundle.labels;
-        let digest = bundle.page.digest();
+        let digest = bundle.manifest.digest();
         let act = self.act(&labels, dictionary, || fingerprint(&(&digest, &self.redaction)))?;
         let merging = Merging {
             whole: Merging::names(&labels),
@@ -255,7 +260,7 @@ impl EngineConfig {
             merging,
             act.redactor,
         );
-        Ok(Recipe {
+        Ok(BuiltEngine {
             labels: format!("{} v{}", labels.id(), labels.version()),
             dictionary: hex(dictionary.digest()),
             policy: act.digest,
@@ -264,11 +269,11 @@ impl EngineConfig {
             kept: act.kept,
             derivation: act.derivation,
             bundle: Some(digest),
-            stamp,
+            source_fingerprint,
             engine: Arc::new(
                 engine
                     .exempting(Some(exemption(dictionary)))
-                    .sweeping(act.sweep)
+                    .propagating(act.propagation)
                     .reviewing(self.review),
             ),
         })
@@ -295,7 +300,7 @@ impl EngineConfig {
         let Some(source) = &self.policy else {
             return Ok(Act {
                 redactor: self.plain(labels)?,
-                sweep: None,
+                propagation: None,
                 digest: plain(),
                 mode: None,
                 kept: None,
@@ -312,7 +317,7 @@ impl EngineConfig {
         let policy = source.build(labels, dictionary, &carried)?;
         Ok(Act {
             redactor: Redactor::by(policy.replacer, self.carried(Some(carried))),
-            sweep: policy.sweep,
+            propagation: policy.propagation,
             digest: policy.digest,
             mode: Some(policy.mode.name()),
             kept: kept(&policy.kept),
@@ -433,7 +438,7 @@ mod tests {
             let config: EngineConfig = toml::from_str(toml).unwrap();
             config
                 .build()
-                .map(|recipe| recipe.acknowledged)
+                .map(|built| built.acknowledged)
                 .map_err(|error| error.to_string())
         };
         for (setting, key) in [

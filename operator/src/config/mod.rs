@@ -30,7 +30,7 @@ use crate::signals::LEAVE_SECONDS;
 use origin::Origin;
 
 pub(crate) use corrections::{CorrectionSource, CorrectionsConfig};
-pub(crate) use engine::{EngineConfig, Recipe, label_set};
+pub(crate) use engine::{BuiltEngine, EngineConfig, label_set};
 pub(crate) use load::{load, parse};
 pub(crate) use names::{Naming, is_strict};
 pub(crate) use origin::SecretFile;

@@ -22,7 +22,7 @@ const WHILE: Duration = Duration::from_secs(10);
 struct Place {
     name: &'static str,
     since: Instant,
-    said: u32,
+    logged: u32,
     left_out: u64,
 }
 
@@ -30,10 +30,10 @@ impl Place {
     /// Returns whether it may log another line now.
     fn may(&mut self, now: Instant) -> bool {
         if now.duration_since(self.since) >= WHILE {
-            (self.since, self.said) = (now, 0);
+            (self.since, self.logged) = (now, 0);
         }
-        self.said = self.said.saturating_add(1);
-        let may = self.said <= LINES;
+        self.logged = self.logged.saturating_add(1);
+        let may = self.logged <= LINES;
         self.left_out += u64::from(!may);
         may
     }
@@ -57,7 +57,7 @@ impl Places {
         let place = places.entry(metadata.callsite()).or_insert(Place {
             name: metadata.name(),
             since: now,
-            said: 0,
+            logged: 0,
             left_out: 0,
         });
         place.may(now)
@@ -112,8 +112,8 @@ mod tests {
             };
             tracing::callsite::Callsite::metadata(&SITE)
         };
-        let said = (0..50).filter(|_| places.may(event(), begun)).count();
-        assert_eq!(said, LINES as usize);
+        let logged = (0..50).filter(|_| places.may(event(), begun)).count();
+        assert_eq!(logged, LINES as usize);
         assert_eq!(places.left_out(), [("a warning", 30)]);
         assert_eq!(places.left_out(), []);
         assert!(places.may(event(), begun + WHILE));

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::lane::Control;
-use super::patience::{Unanswered, probe, until_answered};
+use super::retry::{RetryError, probe, until_answered};
 use super::{Handles, Pipeline};
 
 /// The number of chains that are opened in parallel.
@@ -103,7 +103,7 @@ impl Pipeline {
         for (range, tail) in ranges.iter().zip(asking.await) {
             written.push(match tail {
                 Ok(next) => next,
-                Err(Unanswered::Refused(error)) if !matches!(error, ChainError::Store(_)) => {
+                Err(RetryError::Refused(error)) if !matches!(error, ChainError::Store(_)) => {
                     self.log_broken(&range.partition, &error);
                     None
                 }
@@ -116,8 +116,8 @@ impl Pipeline {
     /// Compares the policy with those of all chains of the output, once per run.
     async fn check_dataset(&self) -> Result<(), ChainError> {
         let check = || async {
-            let fingerprints = &self.shop.edition.get().fingerprints;
-            check_dataset(self.shop.store.as_ref(), fingerprints).await
+            let fingerprints = &self.context.engine_version.get().fingerprints;
+            check_dataset(self.context.store.as_ref(), fingerprints).await
         };
         self.checked.get_or_try_init(check).await.map(|_| ())
     }
@@ -128,25 +128,25 @@ impl Pipeline {
     /// # Errors
     /// As for [`verify`](lethe_connectors::store::verify) and [`check_dataset`], except for temporary errors;
     /// or if the stop was requested.
-    pub(crate) async fn check_output(&self) -> Result<(), Unanswered> {
-        let store = self.shop.store.as_ref();
+    pub(crate) async fn check_output(&self) -> Result<(), RetryError> {
+        let store = self.context.store.as_ref();
         self.probed
-            .get_or_try_init(|| probe(store, Some(&self.shop.telemetry), &self.stop))
+            .get_or_try_init(|| probe(store, Some(&self.context.telemetry), &self.stop))
             .await?;
-        until_answered(Some(&self.shop.telemetry), &self.stop, || self.check_dataset()).await
+        until_answered(Some(&self.context.telemetry), &self.stop, || self.check_dataset()).await
     }
 
     /// Opens the chain of a partition at its tail, or creates it.
-    async fn open_chain(&self, range: &LogRange) -> Result<LaneWriter, Unanswered> {
+    async fn open_chain(&self, range: &LogRange) -> Result<LaneWriter, RetryError> {
         let start = if self.start == Start::Earliest {
             range.low
         } else {
             range.high
         };
         self.check_output().await?;
-        until_answered(Some(&self.shop.telemetry), &self.stop, || {
+        until_answered(Some(&self.context.telemetry), &self.stop, || {
             LaneWriter::open(
-                self.shop.store.as_ref(),
+                self.context.store.as_ref(),
                 chain_of(range),
                 start,
                 self.fingerprints(range),
@@ -158,15 +158,15 @@ impl Pipeline {
 
     /// Returns where the chain of a partition that another process writes continues; `None` if no record is
     /// due.
-    async fn tail(&self, range: &LogRange) -> Result<Option<i64>, Unanswered> {
+    async fn tail(&self, range: &LogRange) -> Result<Option<i64>, RetryError> {
         let chain = chain_of(range);
-        let ask = || read_tail(self.shop.store.as_ref(), &chain);
-        let tail = until_answered(Some(&self.shop.telemetry), &self.stop, ask).await?;
+        let ask = || read_tail(self.context.store.as_ref(), &chain);
+        let tail = until_answered(Some(&self.context.telemetry), &self.stop, ask).await?;
         let Some(tail) = tail else {
             return Ok((self.start == Start::Earliest).then_some(range.low));
         };
         tail.check_log(&self.fingerprints(range))
-            .map_err(Unanswered::Refused)?;
+            .map_err(RetryError::Refused)?;
         if tail.next < range.low {
             self.log_out_of_range(range, tail.next);
             return Ok(None);
@@ -183,13 +183,13 @@ impl Pipeline {
         &self,
         range: &LogRange,
         again: &Again<'_>,
-        mut opened: Result<LaneWriter, Unanswered>,
+        mut opened: Result<LaneWriter, RetryError>,
     ) -> Result<Begin, LaneError> {
         let mut range = range.clone();
         loop {
             let writer = match opened {
                 Ok(writer) => writer,
-                Err(Unanswered::Refused(error)) if !matches!(error, ChainError::Store(_)) => {
+                Err(RetryError::Refused(error)) if !matches!(error, ChainError::Store(_)) => {
                     self.log_broken(&range.partition, &error);
                     return Ok(Begin::Halted);
                 }

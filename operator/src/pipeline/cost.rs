@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_judged_by_its_text_rather_than_by_its_payload() {
+    fn the_cost_of_a_record_depends_on_its_text_rather_than_its_payload() {
         assert_eq!(LIMITS.of_record(&note("Seen.".to_owned()), 50 << 20), Cost::Light);
         let long = note("word ".repeat(1 << 20));
         assert!(matches!(LIMITS.of_record(&long, 9_000), Cost::Heavy(_)));

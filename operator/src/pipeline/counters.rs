@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wholly_quarantined_topic_is_reported_beside_a_larger_healthy_one() {
+    fn a_wholly_quarantined_topic_is_reported_next_to_a_larger_healthy_one() {
         let counters = Counters::new(Tallied::ByTopic);
         counters.tally("admissions", 10_000, 3);
         counters.tally("letters", 120, 120);

@@ -22,7 +22,7 @@ use crate::exit::Stopped;
 /// The number of files with open lanes: the next file is read while one is drained.
 const OPEN_FILES: usize = 4;
 /// How long a lane may drain at its file's end; the rest would not be read again soon.
-const PATIENCE: Duration = Duration::from_secs(24 * 3600);
+const FINAL_DRAIN: Duration = Duration::from_secs(24 * 3600);
 /// How long to wait for room.
 const WAIT: Duration = Duration::from_millis(2);
 
@@ -46,12 +46,12 @@ pub(crate) fn run(config: &Config, lanes: &Pipeline, inbox: &Receiver<Command>) 
     let open = feeder.open.make_contiguous();
     match fed {
         Ok(Fed { stopped, unreadable }) => {
-            let patience = if stopped {
+            let timeout = if stopped {
                 config.resources.drain()
             } else {
-                PATIENCE
+                FINAL_DRAIN
             };
-            finish(lanes, open, patience, inbox)?;
+            finish(lanes, open, timeout, inbox)?;
             if unreadable > 0 {
                 bail!(
                     "{unreadable} files could not be read; the log names them by their codes. Fix them and run again"
@@ -60,7 +60,7 @@ pub(crate) fn run(config: &Config, lanes: &Pipeline, inbox: &Receiver<Command>) 
             Ok(())
         }
         Err(error) => {
-            lanes.lose(open);
+            lanes.abandon(open);
             Err(error)
         }
     }
@@ -177,7 +177,7 @@ impl Feeder<'_> {
         if self.open.len() == OPEN_FILES
             && let Some(oldest) = self.open.pop_front()
         {
-            finish(self.lanes, &[oldest], PATIENCE, self.inbox)?;
+            finish(self.lanes, &[oldest], FINAL_DRAIN, self.inbox)?;
         }
         let range = LogRange {
             partition: partition.clone(),
@@ -244,7 +244,10 @@ fn finish(
 fn is_told_to_stop(lanes: &Pipeline, inbox: &Receiver<Command>) -> anyhow::Result<bool> {
     while let Ok(command) = inbox.try_recv() {
         match command {
-            Command::Release(_) | Command::Journalled { .. } | Command::Renew(_) | Command::Stop => {}
+            Command::Release(_)
+            | Command::Journalled { .. }
+            | Command::ReloadCredentials(_)
+            | Command::Stop => {}
             Command::Fail(error) => bail!(error),
             Command::Reopen((file, _)) => {
                 bail!("{file}: another run writes the same chain; wait until it has ended")

@@ -53,7 +53,7 @@ impl Pipeline {
                 let why = format!("the batch at offset {offset} cannot be read: {why}");
                 self.halted(partition, HaltCode::Unreadable, why);
             }
-            Halt::MadeAnew { before, now } => {
+            Halt::Recreated { before, now } => {
                 tracing::error!(
                     "lane {topic}/{number} halted: the topic was deleted and recreated (topic id {before}, now {now}), so its offsets are of other \
                      records. Write the new topic to a new dataset (another `sink.store` path or prefix)"
@@ -65,7 +65,7 @@ impl Pipeline {
     }
 
     fn halted(&self, partition: &Partition, code: HaltCode, why: String) {
-        self.shop().counters.halted.fetch_add(1, Relaxed);
+        self.context().counters.halted.fetch_add(1, Relaxed);
         self.measures().halted(code);
         self.board().halt(partition, code, why);
     }

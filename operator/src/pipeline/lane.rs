@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use super::budget::{Relief, Share};
 use super::careful::Careful;
 use super::counters::Counters;
-use super::edition::{Current, Edition};
+use super::engine_version::{Current, EngineVersion};
 use super::incoming::Incoming;
 use super::pool::Pool;
 use super::turns::Turns;
@@ -29,8 +29,8 @@ const BATCH_BYTES: usize = 2 << 20;
 const TICK: Duration = Duration::from_millis(250);
 
 /// The services that all lanes share.
-pub(crate) struct Shop {
-    pub(crate) edition: Current<Edition>,
+pub(crate) struct LaneContext {
+    pub(crate) engine_version: Current<EngineVersion>,
     pub(crate) format: Current<dyn Format>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) pool: Pool,
@@ -59,13 +59,13 @@ pub(crate) struct Lane {
     pub(crate) partition: Partition,
     /// The topic's id when the lane began, if it has one.
     pub(crate) topic_id: Option<Arc<str>>,
-    pub(crate) shop: Arc<Shop>,
+    pub(crate) context: Arc<LaneContext>,
     pub(crate) queue: mpsc::Receiver<Incoming>,
     pub(crate) control: mpsc::UnboundedReceiver<Control>,
     pub(crate) share: Arc<Share>,
     pub(crate) board: Arc<LaneBoard>,
     /// The engine version of the open file's rows; `None` before the first.
-    pub(crate) edition: Option<Arc<Edition>>,
+    pub(crate) engine_version: Option<Arc<EngineVersion>>,
     pub(crate) writer: Option<Box<LaneWriter>>,
     pub(crate) open: Open,
     pub(crate) careful: Careful,
@@ -126,12 +126,12 @@ impl Lane {
     }
 
     pub(super) fn measures(&self) -> &Measures {
-        self.shop.telemetry.measures()
+        self.context.telemetry.measures()
     }
 
     pub(super) fn tell(&self, command: Command) {
         // The receiver is gone only when the program ends.
-        drop(self.shop.commands.send(command));
+        drop(self.context.commands.send(command));
     }
 
     async fn work(&mut self, asked: &mut Option<Reply>) -> Result<(), End> {
@@ -192,7 +192,7 @@ impl Lane {
 
     fn due(&self) -> Option<Due> {
         let writer = self.writer.as_ref()?;
-        self.shop.roll.due(&Held {
+        self.context.roll.due(&Held {
             bytes: writer.encoded_bytes(),
             rows: writer.rows(),
             skipped: writer.skipped(),
@@ -222,14 +222,14 @@ impl Lane {
     }
 
     /// Returns the current engine version. If the open file has another one, closes that file first.
-    pub(super) async fn edition(&mut self) -> Result<Arc<Edition>, End> {
-        let now = self.shop.edition.get();
+    pub(super) async fn engine_version(&mut self) -> Result<Arc<EngineVersion>, End> {
+        let now = self.context.engine_version.get();
         if !self
-            .edition
+            .engine_version
             .as_ref()
             .is_some_and(|before| Arc::ptr_eq(before, &now))
         {
-            if let Some(receipt) = self.commit(Closing::Edition).await? {
+            if let Some(receipt) = self.commit(Closing::EngineVersion).await? {
                 self.tell(Command::Release(receipt));
             }
             if let Some(writer) = &mut self.writer {
@@ -237,7 +237,7 @@ impl Lane {
                     .follow(now.fingerprints.of_topic(self.topic_id.as_deref()))
                     .map_err(|error| End::Failed(error.to_string()))?;
             }
-            self.edition = Some(Arc::clone(&now));
+            self.engine_version = Some(Arc::clone(&now));
         }
         Ok(now)
     }
@@ -255,7 +255,7 @@ impl Lane {
             number("offset", first),
             number("records", i64::try_from(records).unwrap_or(i64::MAX)),
         ];
-        self.shop.telemetry.traces().tell(what, work, attributes);
+        self.context.telemetry.traces().tell(what, work, attributes);
     }
 
     /// Updates the share to the writer's buffers.
@@ -272,7 +272,7 @@ impl Lane {
         };
         let (begun, mut work) = (Instant::now(), Work::new());
         let (first, rows) = (writer.first(), writer.rows());
-        let sealed = self.shop.pool.run(move || {
+        let sealed = self.context.pool.run(move || {
             let begun = Instant::now();
             let sealed = writer.seal();
             (writer, sealed, begun.elapsed())
@@ -282,10 +282,10 @@ impl Lane {
         let place = format!("{}/{}", self.partition.0, self.partition.1);
         let sealed = sealed.map_err(|error| End::Failed(format!("{place}: {error}")))?;
         let Some(sealed) = sealed else { return Ok(None) };
-        let (shop, board) = (Arc::clone(&self.shop), Arc::clone(&self.board));
+        let (context, board) = (Arc::clone(&self.context), Arc::clone(&self.board));
         work.stages.push((Stage::Seal, took));
         let sent = Instant::now();
-        let receipt = upload(&shop, &board, &place, &sealed).await?;
+        let receipt = upload(&context, &board, &place, &sealed).await?;
         work.stages.push((Stage::Store, sent.elapsed()));
         if let Some(writer) = &mut self.writer {
             writer
@@ -293,7 +293,7 @@ impl Lane {
                 .map_err(|error| End::Failed(format!("{place}: {error}")))?;
         }
         self.rebook(0);
-        self.shop.counters.file(receipt.bytes());
+        self.context.counters.file(receipt.bytes());
         self.measures().file(why, receipt.bytes(), begun.elapsed());
         self.board.durable(receipt.next());
         self.told("file", &work, first, usize::try_from(rows).unwrap_or(usize::MAX));
@@ -303,11 +303,16 @@ impl Lane {
 }
 
 /// Writes a file, and retries while the store is temporarily unavailable.
-async fn upload(shop: &Shop, board: &LaneBoard, place: &str, sealed: &SealedFile) -> Result<Receipt, End> {
+async fn upload(
+    context: &LaneContext,
+    board: &LaneBoard,
+    place: &str,
+    sealed: &SealedFile,
+) -> Result<Receipt, End> {
     let mut backoff = Backoff::new(place);
     loop {
         board.uploads(true);
-        let uploaded = sealed.upload(shop.store.as_ref()).await;
+        let uploaded = sealed.upload(context.store.as_ref()).await;
         board.uploads(false);
         match uploaded {
             Ok(receipt) => return Ok(receipt),
@@ -315,7 +320,7 @@ async fn upload(shop: &Shop, board: &LaneBoard, place: &str, sealed: &SealedFile
             Err(CommitError::Transient(error)) => {
                 let wait = backoff.pause().unwrap_or_default();
                 tracing::warn!(%place, %error, "store; trying again in {} ms", wait.as_millis());
-                shop.telemetry.measures().retry("commit");
+                context.telemetry.measures().retry("commit");
                 board.waits(true);
                 tokio::time::sleep(wait).await;
             }

@@ -55,7 +55,7 @@ impl Lanes for Pipeline {
         }
     }
 
-    fn lose(&self, partitions: &[Partition]) {
+    fn abandon(&self, partitions: &[Partition]) {
         let mut lanes = self.lanes();
         for partition in partitions {
             lanes.remove(partition);

@@ -27,7 +27,7 @@ use tokio::time::Instant;
 /// The number of deaths with a record alone in hand after which it is quarantined.
 pub(crate) const DEATHS: u32 = 3;
 /// How long a lane waits for the store to read or write a marker.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// The version of a marker's format. A marker of another version is ignored and replaced.
 const FORMAT: u32 = 1;
 
@@ -186,7 +186,7 @@ pub(crate) struct Marker {
 impl Marker {
     /// Reads the previous lane's marker, and returns the plan for continuing at `tail`.
     pub(crate) async fn begin(&self, tail: i64) -> Plan {
-        let found = match tokio::time::timeout(PATIENCE, self.of.store.read(&self.name)).await {
+        let found = match tokio::time::timeout(TIMEOUT, self.of.store.read(&self.name)).await {
             // An invalid marker is replaced.
             Ok(Ok(bytes)) => serde_json::from_slice::<Mark>(&bytes).ok(),
             Ok(Err(StoreError::NotFound(_))) => None,
@@ -267,7 +267,7 @@ impl Marker {
 
     /// Writes the current marker. A failure is only logged: a lane must not wait for a hint.
     async fn write(&self) {
-        match tokio::time::timeout(PATIENCE, self.put()).await {
+        match tokio::time::timeout(TIMEOUT, self.put()).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => self.warn(&error),
             Err(_) => tracing::warn!(

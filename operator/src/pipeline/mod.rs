@@ -8,7 +8,7 @@ mod budget;
 mod careful;
 mod cost;
 mod counters;
-mod edition;
+mod engine_version;
 pub(crate) mod files;
 mod halts;
 mod incoming;
@@ -17,8 +17,8 @@ mod lanes;
 mod load;
 mod marker;
 mod names;
-mod patience;
 mod pool;
+mod retry;
 mod step;
 mod stride;
 mod transform;
@@ -40,15 +40,15 @@ use crate::telemetry::{Board, LaneBoard, Measures};
 pub(crate) use budget::Budget;
 pub(crate) use cost::Limits;
 pub(crate) use counters::{Counters, Tallied};
-pub(crate) use edition::{Current, Edition};
+pub(crate) use engine_version::{Current, EngineVersion};
 pub(crate) use files::rename;
 pub(crate) use incoming::Incoming;
-pub(crate) use lane::Shop;
+pub(crate) use lane::LaneContext;
 pub(crate) use marker::{DEATHS, Marker, Marks, Plan};
 pub(crate) use names::about_code;
-pub(crate) use patience::{Unanswered, probe};
 pub(crate) use pool::Pool;
-pub(crate) use transform::{Fault, Terms, process, redact, told};
+pub(crate) use retry::{RetryError, probe};
+pub(crate) use transform::{Terms, TransformError, process, redact, told};
 pub(crate) use turns::Turns;
 
 use budget::Share;
@@ -60,7 +60,7 @@ const QUEUE_RECORDS: usize = 4096;
 
 /// All lanes of the program.
 pub(crate) struct Pipeline {
-    shop: Arc<Shop>,
+    context: Arc<LaneContext>,
     marks: Marks,
     budget: Arc<Budget>,
     runtime: Handle,
@@ -98,7 +98,7 @@ impl Drop for Handles {
 impl Pipeline {
     /// Creates a pipeline without lanes. All its waits end at `stop`.
     pub(crate) fn new(
-        shop: Shop,
+        context: LaneContext,
         budget: Arc<Budget>,
         runtime: Handle,
         start: Start,
@@ -106,8 +106,8 @@ impl Pipeline {
         stop: Stop,
     ) -> Self {
         Self {
-            marks: Marks::new(Arc::clone(&shop.store)),
-            shop: Arc::new(shop),
+            marks: Marks::new(Arc::clone(&context.store)),
+            context: Arc::new(context),
             budget,
             runtime,
             start,
@@ -120,8 +120,8 @@ impl Pipeline {
     }
 
     /// Returns the services that lanes share.
-    pub(crate) fn shop(&self) -> &Shop {
-        &self.shop
+    pub(crate) fn context(&self) -> &LaneContext {
+        &self.context
     }
 
     /// Returns the runtime of the lanes.
@@ -136,7 +136,7 @@ impl Pipeline {
 
     /// Returns the counts so far.
     pub(crate) fn counters(&self) -> &Counters {
-        &self.shop.counters
+        &self.context.counters
     }
 
     /// Returns the most memory that lanes ever held together, in bytes.
@@ -151,7 +151,7 @@ impl Pipeline {
 
     /// Returns the current fingerprints of a log's chain.
     fn fingerprints(&self, range: &LogRange) -> Fingerprints {
-        let now = self.shop.edition.get();
+        let now = self.context.engine_version.get();
         now.fingerprints.of_topic(range.topic_id.as_deref())
     }
 
@@ -168,12 +168,12 @@ impl Pipeline {
         let lane = Lane {
             partition: partition.clone(),
             topic_id: range.topic_id.clone(),
-            shop: Arc::clone(&self.shop),
+            context: Arc::clone(&self.context),
             queue: records,
             control: controls,
             share: Arc::clone(&share),
             board: Arc::clone(&board),
-            edition: None,
+            engine_version: None,
             writer: Some(Box::new(writer)),
             open: Open::now(),
             careful: Careful::new(Arc::clone(&marker)),
@@ -239,10 +239,10 @@ impl Pipeline {
     }
 
     fn board(&self) -> &Board {
-        self.shop.telemetry.board()
+        self.context.telemetry.board()
     }
 
     fn measures(&self) -> &Measures {
-        self.shop.telemetry.measures()
+        self.context.telemetry.measures()
     }
 }

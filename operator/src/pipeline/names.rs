@@ -8,7 +8,7 @@ use lethe_connectors::files::{
 use lethe_connectors::sink::ChainId;
 
 use super::Pipeline;
-use super::patience::until_answered;
+use super::retry::until_answered;
 use crate::config::{Config, Naming, is_strict};
 use crate::exit::usage;
 
@@ -44,7 +44,7 @@ pub(super) fn of_notes(
 ) -> anyhow::Result<Option<Codes>> {
     let naming = config.naming();
     if naming.is_none_or(|naming| naming.names == Names::Paths) {
-        let fingerprints = &lanes.shop().edition.get().fingerprints;
+        let fingerprints = &lanes.context().engine_version.get().fingerprints;
         if !is_strict(fingerprints.mode.as_deref()) {
             return Ok(None);
         }
@@ -122,9 +122,9 @@ fn first_code(lanes: &Pipeline) -> anyhow::Result<Option<String>> {
 
 /// Returns the first object after a name in a folder of the dataset.
 fn first(lanes: &Pipeline, folder: &str, after: Option<&str>) -> anyhow::Result<Option<String>> {
-    let store = lanes.shop().store.as_ref();
+    let store = lanes.context().store.as_ref();
     let ask = || async move { Ok(store.list_page(folder, after, 1).await?) };
-    let asked = until_answered(Some(&lanes.shop().telemetry), lanes.stop(), ask);
+    let asked = until_answered(Some(&lanes.context().telemetry), lanes.stop(), ask);
     let found = lanes.runtime().block_on(asked)?;
     Ok(found.into_iter().next().map(|object| object.name))
 }

@@ -12,7 +12,7 @@ use super::careful::Part;
 use super::cost::{Cost, HEAVY};
 use super::incoming::Incoming;
 use super::lane::{End, Lane};
-use super::transform::{Fault, Terms, transform};
+use super::transform::{Terms, TransformError, transform};
 use crate::telemetry::{Closing, Stage, Work};
 
 impl Lane {
@@ -52,7 +52,7 @@ impl Lane {
     /// Processes one part, and retries while a service that it needs is unavailable. Returns it in smaller
     /// parts if it takes too much memory as a whole.
     async fn part(&mut self, part: Part, place: &str) -> Result<Option<Vec<Vec<Incoming>>>, End> {
-        let edition = self.edition().await?;
+        let engine_version = self.engine_version().await?;
         let Some(mut writer) = self.writer.take() else {
             return Err(End::Failed("a lane without a writer received records".to_owned()));
         };
@@ -68,37 +68,42 @@ impl Lane {
         let mut work = Work::new();
         let mut part = part;
         let result = loop {
-            let floor = self.shop.turns.floor(alone).await;
+            let floor = self.context.turns.floor(alone).await;
             self.careful.announce(&part).await;
             let cost = self.heavy(&part);
             let turn = match cost {
-                Some(cost) => self.shop.turns.take(cost).await,
+                Some(cost) => self.context.turns.take(cost).await,
                 None => None,
             };
-            let limits = self.shop.turns.limits().of(&edition.engine);
+            let limits = self.context.turns.limits().of(&engine_version.engine);
             let terms = Terms {
                 limits,
                 memory: cost.map_or(limits.record, |cost| limits.turn(cost)),
                 parts: true,
                 board: Some(Arc::clone(&self.board)),
-                yields: cost.map(|_| Arc::clone(self.shop.pool.load())),
+                yields: cost.map(|_| Arc::clone(self.context.pool.load())),
             };
-            let (shop, edition, records) = (Arc::clone(&self.shop), Arc::clone(&edition), part.records);
+            let (context, engine_version, records) = (
+                Arc::clone(&self.context),
+                Arc::clone(&engine_version),
+                part.records,
+            );
             let job = move || {
                 work.stages.push((Stage::Queue, sent.elapsed()));
-                let result = transform(&shop, &edition, records, &terms, &mut work).and_then(|processed| {
-                    let begun = Instant::now();
-                    let pushed = writer.push(&processed.redacted, &processed.audit);
-                    work.stages.push((Stage::Encode, begun.elapsed()));
-                    pushed.map_err(|error| Fault::Broken(error.to_string()))
-                });
+                let result =
+                    transform(&context, &engine_version, records, &terms, &mut work).and_then(|processed| {
+                        let begun = Instant::now();
+                        let pushed = writer.push(&processed.redacted, &processed.audit);
+                        work.stages.push((Stage::Encode, begun.elapsed()));
+                        pushed.map_err(|error| TransformError::Broken(error.to_string()))
+                    });
                 // Held until the end of the work, even if the lane is dropped before.
                 drop(turn);
                 (writer, work, result, floor)
             };
             let done = match cost {
-                Some(_) => self.shop.pool.run_heavy(job).await,
-                None => self.shop.pool.run(job).await,
+                Some(_) => self.context.pool.run_heavy(job).await,
+                None => self.context.pool.run(job).await,
             };
             let (back, worked, result, floor) = done.map_err(|error| End::Failed(error.to_string()))?;
             (writer, work) = (back, worked);
@@ -106,9 +111,9 @@ impl Lane {
             drop(floor);
             match result {
                 Ok(()) => break Ok(None),
-                Err(Fault::Broken(error)) => break Err(error),
-                Err(Fault::Parts(parts)) => break Ok(Some(parts)),
-                Err(Fault::Away(again, why)) => {
+                Err(TransformError::Broken(error)) => break Err(error),
+                Err(TransformError::Parts(parts)) => break Ok(Some(parts)),
+                Err(TransformError::Away(again, why)) => {
                     let wait = backoff.pause().unwrap_or_default();
                     tracing::warn!(%place, why, "trying again in {} ms", wait.as_millis());
                     self.measures().retry("redact");
@@ -144,7 +149,7 @@ impl Lane {
             Incoming::Heavy(heavy) => Some(heavy.cost),
             Incoming::Read(_) if record.size() > HEAVY => Some(0),
             Incoming::Read(_) => None,
-            Incoming::Raw(_) => match self.shop.turns.limits().of_payload(record.size()) {
+            Incoming::Raw(_) => match self.context.turns.limits().of_payload(record.size()) {
                 Cost::Heavy(cost) => Some(cost),
                 Cost::Light | Cost::Over => None,
             },

@@ -9,15 +9,15 @@ use lethe_connectors::store::crash;
 use lethe_core::{BatchError, Coordinates, NoteBatch, Pace, Processed, QuarantineCode, Record};
 
 use super::cost::{Cost, Limits, TOGETHER, over_memory};
-use super::edition::Edition;
+use super::engine_version::EngineVersion;
 use super::incoming::{HeavyRecord, Incoming};
-use super::lane::Shop;
+use super::lane::LaneContext;
 use super::load::Load;
 use super::stride::Stride;
 use crate::telemetry::{Drift, LaneBoard, Measures, Seen, Stage, Telemetry, Work};
 
 /// Why a batch has no rows.
-pub(crate) enum Fault {
+pub(crate) enum TransformError {
     /// A service that decoding or redaction needs is unavailable; the records, for a retry.
     Away(Vec<Incoming>, String),
     /// Its records do not fit together; the parts to process instead. None of them has rows yet.
@@ -67,22 +67,22 @@ impl Terms {
 
 /// Turns payloads into redacted rows. A panic costs only the record that caused it.
 pub(super) fn transform(
-    shop: &Shop,
-    edition: &Edition,
+    context: &LaneContext,
+    engine_version: &EngineVersion,
     records: Vec<Incoming>,
     terms: &Terms,
     work: &mut Work,
-) -> Result<Processed, Fault> {
+) -> Result<Processed, TransformError> {
     let begun = Instant::now();
     // One format for the whole batch, so that what it has prepared stays available.
-    let format = shop.format.get();
+    let format = context.format.get();
     let sizes: Vec<usize> = records.iter().map(Incoming::size).collect();
-    let done = process(format.as_ref(), edition, records, terms)?;
+    let done = process(format.as_ref(), engine_version, records, terms)?;
     work.stages.push((Stage::Decode, done.decoded - begun));
     work.stages.push((Stage::Tag, done.decoded.elapsed()));
-    shop.counters.count(done.processed.redacted.record());
-    let members = edition.engine.members().len();
-    told(&shop.telemetry, &done.processed, &sizes, members, done.tokens);
+    context.counters.count(done.processed.redacted.record());
+    let members = engine_version.engine.members().len();
+    told(&context.telemetry, &done.processed, &sizes, members, done.tokens);
     Ok(done.processed)
 }
 
@@ -98,18 +98,18 @@ pub(crate) struct Done {
 /// exceeding a record's memory.
 pub(crate) fn process(
     format: &dyn Format,
-    edition: &Edition,
+    engine_version: &EngineVersion,
     records: Vec<Incoming>,
     terms: &Terms,
-) -> Result<Done, Fault> {
+) -> Result<Done, TransformError> {
     if let Some(why) = records.iter().find_map(|record| missing(format, record)) {
-        return Err(Fault::Away(records, why));
+        return Err(TransformError::Away(records, why));
     }
     let place = records.first().map(|record| (record.size(), record.timestamp()));
     let (size, timestamp) = place.unwrap_or_default();
     let records = decode_all(format, records, terms)?;
     let decoded = Instant::now();
-    let done = match (attempt(edition, &records, size, terms), records.as_slice()) {
+    let done = match (attempt(engine_version, &records, size, terms), records.as_slice()) {
         (Err(error), _) => Err(error),
         (Ok(Attempt::Done(processed, tokens)), _) => Ok((processed, tokens)),
         (Ok(Attempt::Over(wanted)), [record]) if terms.parts && terms.may_have(wanted, record, size) => {
@@ -121,9 +121,9 @@ pub(crate) fn process(
                     timestamp,
                 })]
             };
-            return Err(Fault::Parts(records.into_iter().map(whole).collect()));
+            return Err(TransformError::Parts(records.into_iter().map(whole).collect()));
         }
-        (Ok(Attempt::Over(_)), _) => without(edition, &records, terms),
+        (Ok(Attempt::Over(_)), _) => without(engine_version, &records, terms),
     };
     match done {
         Ok((processed, tokens)) => Ok(Done {
@@ -133,16 +133,20 @@ pub(crate) fn process(
         }),
         Err(BatchError::Unavailable(why)) => {
             let again = records.into_iter().map(Incoming::Read).collect();
-            Err(Fault::Away(again, why.to_owned()))
+            Err(TransformError::Away(again, why.to_owned()))
         }
-        Err(error) => Err(Fault::Broken(error.to_string())),
+        Err(error) => Err(TransformError::Broken(error.to_string())),
     }
 }
 
-/// Decodes records that may be processed together, else returns [`Fault::Parts`]. Decoding stops at the
+/// Decodes records that may be processed together, else returns [`TransformError::Parts`]. Decoding stops at the
 /// record that exceeds the limit, so that a batch of small payloads that expand is never in memory as a
 /// whole.
-fn decode_all(format: &dyn Format, records: Vec<Incoming>, terms: &Terms) -> Result<Vec<Record>, Fault> {
+fn decode_all(
+    format: &dyn Format,
+    records: Vec<Incoming>,
+    terms: &Terms,
+) -> Result<Vec<Record>, TransformError> {
     let mut decoded: Vec<Record> = Vec::with_capacity(records.len());
     let mut together = 0;
     let mut left = records.into_iter();
@@ -180,7 +184,7 @@ fn decode_all(format: &dyn Format, records: Vec<Incoming>, terms: &Terms) -> Res
             };
             let before = decoded.into_iter().map(Incoming::Read).collect();
             let parts = [before, vec![alone], left.collect::<Vec<_>>()];
-            return Err(Fault::Parts(
+            return Err(TransformError::Parts(
                 parts.into_iter().filter(|part| !part.is_empty()).collect(),
             ));
         }
@@ -203,23 +207,27 @@ fn text_bytes(record: &Record) -> usize {
 /// # Errors
 /// As for [`Engine::process`](lethe_core::Engine::process).
 pub(crate) fn redact(
-    edition: &Edition,
+    engine_version: &EngineVersion,
     records: &[Record],
     terms: &Terms,
 ) -> Result<(Processed, u64), BatchError> {
-    match attempt(edition, records, 0, terms)? {
+    match attempt(engine_version, records, 0, terms)? {
         Attempt::Done(processed, tokens) => Ok((processed, tokens)),
-        Attempt::Over(_) => without(edition, records, terms),
+        Attempt::Over(_) => without(engine_version, records, terms),
     }
 }
 
 /// Returns the quarantined rows of records whose spans take too much memory.
-fn without(edition: &Edition, records: &[Record], terms: &Terms) -> Result<(Processed, u64), BatchError> {
+fn without(
+    engine_version: &EngineVersion,
+    records: &[Record],
+    terms: &Terms,
+) -> Result<(Processed, u64), BatchError> {
     let instead = records
         .iter()
         .map(|record| Record::Quarantined(record.at().clone(), over_memory()));
     let instead: Vec<Record> = instead.collect();
-    handle(edition, &instead, &Arc::new(terms.pace(0)))
+    handle(engine_version, &instead, &Arc::new(terms.pace(0)))
 }
 
 /// The result of an attempt to redact records.
@@ -231,7 +239,12 @@ enum Attempt {
 }
 
 /// As [`redact`]. The payload of a single record had `size` bytes.
-fn attempt(edition: &Edition, records: &[Record], size: usize, terms: &Terms) -> Result<Attempt, BatchError> {
+fn attempt(
+    engine_version: &EngineVersion,
+    records: &[Record],
+    size: usize,
+    terms: &Terms,
+) -> Result<Attempt, BatchError> {
     // Records that are processed together are so short that their spans fit.
     let spans = match records {
         [record] => Some(terms.limits.spans(record, size, terms.memory)),
@@ -242,7 +255,7 @@ fn attempt(edition: &Edition, records: &[Record], size: usize, terms: &Terms) ->
             .pace(records.iter().map(text_bytes).sum())
             .with_memory(spans),
     );
-    let done = catch_unwind(AssertUnwindSafe(|| handle(edition, records, &pace)));
+    let done = catch_unwind(AssertUnwindSafe(|| handle(engine_version, records, &pace)));
     if let Some(wanted) = pace.over_memory() {
         return Ok(Attempt::Over(wanted));
     }
@@ -251,25 +264,29 @@ fn attempt(edition: &Edition, records: &[Record], size: usize, terms: &Terms) ->
             // One of them has used up the time of all, so each is tried alone; the other results are
             // discarded.
             drop(done);
-            survivors(edition, records, terms)
+            survivors(engine_version, records, terms)
         }
         Ok(done) => done,
         // The panic was outside the members, which are isolated one by one, so each record is tried alone.
-        Err(_) => survivors(edition, records, terms),
+        Err(_) => survivors(engine_version, records, terms),
     };
     done.map(|(processed, tokens)| Attempt::Done(processed, tokens))
 }
 
 /// Redacts records after each was tried alone; those that panic or take too long are quarantined.
-fn survivors(edition: &Edition, records: &[Record], terms: &Terms) -> Result<(Processed, u64), BatchError> {
+fn survivors(
+    engine_version: &EngineVersion,
+    records: &[Record],
+    terms: &Terms,
+) -> Result<(Processed, u64), BatchError> {
     let tried: Vec<Option<Record>> = records
         .iter()
-        .map(|record| casualty(edition, record, terms))
+        .map(|record| casualty(engine_version, record, terms))
         .collect();
     let left = records.iter().zip(&tried);
     let pace = Arc::new(terms.pace(records.iter().map(text_bytes).sum()));
     handle(
-        edition,
+        engine_version,
         left.map(|(record, instead)| instead.as_ref().unwrap_or(record)),
         &pace,
     )
@@ -286,11 +303,11 @@ pub(crate) fn told(
     let measures = telemetry.measures();
     let mut seen = measures.processed(processed, sizes, members);
     seen.tokens = tokens;
-    watch(telemetry.drift(), measures, &seen);
+    record_drift(telemetry.drift(), measures, &seen);
 }
 
 /// Warns when a feed has changed.
-fn watch(drift: &Drift, measures: &Measures, seen: &Seen) {
+fn record_drift(drift: &Drift, measures: &Measures, seen: &Seen) {
     for (signal, ratio) in drift.add(seen) {
         measures.drifted(signal);
         tracing::warn!(
@@ -302,25 +319,25 @@ fn watch(drift: &Drift, measures: &Measures, seen: &Seen) {
 
 /// Returns the rows, and the number of the notes' tokens.
 fn handle<'a>(
-    edition: &Edition,
+    engine_version: &EngineVersion,
     records: impl IntoIterator<Item = &'a Record>,
     pace: &Arc<Stride>,
 ) -> Result<(Processed, u64), BatchError> {
-    let watched = records.into_iter().inspect(|record| {
+    let observed = records.into_iter().inspect(|record| {
         if let Record::Note(event) = record {
             crash::panic_on(event.text.expose());
             crash::abort_on(event.text.expose());
         }
     });
-    let batch = NoteBatch::from_records(watched)?.paced(Arc::clone(pace) as Arc<dyn Pace>);
+    let batch = NoteBatch::from_records(observed)?.paced(Arc::clone(pace) as Arc<dyn Pace>);
     let tokens = batch.notes().map(|note| note.tokens.len() as u64).sum();
-    Ok((edition.engine.process(&batch)?, tokens))
+    Ok((engine_version.engine.process(&batch)?, tokens))
 }
 
 /// Returns the quarantined record for one that panics or takes too long; `None` for any other.
-fn casualty(edition: &Edition, record: &Record, terms: &Terms) -> Option<Record> {
+fn casualty(engine_version: &EngineVersion, record: &Record, terms: &Terms) -> Option<Record> {
     let pace = Arc::new(terms.pace(text_bytes(record)));
-    let code = match catch_unwind(AssertUnwindSafe(|| handle(edition, [record], &pace))) {
+    let code = match catch_unwind(AssertUnwindSafe(|| handle(engine_version, [record], &pace))) {
         Ok(Ok(_)) if pace.is_over() => QuarantineCode::OverBudget,
         Ok(Ok(_) | Err(BatchError::Unavailable(_))) => return None,
         _ => QuarantineCode::MemberPanic,

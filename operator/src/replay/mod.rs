@@ -23,7 +23,7 @@ use lethe_core::Coordinates;
 use tokio::runtime::Handle;
 
 use crate::exit::{Coded, Failure};
-use crate::pipeline::{Edition, Incoming};
+use crate::pipeline::{EngineVersion, Incoming};
 use crate::progress::Progress;
 pub(crate) use outcome::Outcome;
 use work::Redacted;
@@ -38,7 +38,7 @@ const ATTEMPTS: u32 = 6;
 pub(crate) struct Replay {
     pub(crate) runtime: Handle,
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) edition: Arc<Edition>,
+    pub(crate) engine_version: Arc<EngineVersion>,
     /// The topics' current ids: offsets of a recreated topic mean other records.
     pub(crate) topic_ids: TopicIds,
     pub(crate) workers: Workers,
@@ -68,7 +68,7 @@ impl Replay {
     /// store's error.
     pub(crate) fn plan(&self, outcome: &mut Outcome) -> anyhow::Result<Plan> {
         let store = self.store.as_ref();
-        let now = &self.edition.fingerprints;
+        let now = &self.engine_version.fingerprints;
         self.runtime
             .block_on(check_dataset(store, now))
             .map_err(refused)?;
@@ -259,7 +259,7 @@ impl<'a> Running<'a> {
             .runtime
             .block_on(candidates(store, &planned.file, &replay.selection))?;
         let writer = replay.writes.then(|| {
-            let fingerprints = replay.edition.fingerprints.clone();
+            let fingerprints = replay.engine_version.fingerprints.clone();
             let attempt = &replay.selection.attempt;
             replay.runtime.block_on(ReplayWriter::open(
                 store,

@@ -10,7 +10,7 @@ use lethe_core::Processed;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-use crate::pipeline::{Edition, Fault, Incoming, Limits, Pool, Terms, process};
+use crate::pipeline::{EngineVersion, Incoming, Limits, Pool, Terms, TransformError, process};
 
 /// The maximum number of records in a batch.
 const BATCH_RECORDS: usize = 256;
@@ -27,7 +27,7 @@ pub(crate) struct Workers {
     runtime: Handle,
     pool: Arc<Pool>,
     format: Arc<dyn Format>,
-    edition: Arc<Edition>,
+    engine_version: Arc<EngineVersion>,
     terms: Terms,
     /// The maximum number of batches in progress.
     most: usize,
@@ -50,15 +50,15 @@ impl Workers {
         workers: usize,
         runtime: Handle,
         format: Arc<dyn Format>,
-        edition: Arc<Edition>,
+        engine_version: Arc<EngineVersion>,
         limits: Limits,
     ) -> std::io::Result<Self> {
         Ok(Self {
             runtime,
             pool: Arc::new(Pool::start(workers)?),
             format,
-            terms: Terms::whole(limits.of(&edition.engine)),
-            edition,
+            terms: Terms::whole(limits.of(&engine_version.engine)),
+            engine_version,
             most: workers.max(1) * 2,
             state: Mutex::default(),
         })
@@ -104,14 +104,14 @@ impl Workers {
     fn send(&self, state: &mut State) {
         let records = std::mem::take(&mut state.batch);
         state.bytes = 0;
-        let (pool, format, edition) = (
+        let (pool, format, engine_version) = (
             Arc::clone(&self.pool),
             Arc::clone(&self.format),
-            Arc::clone(&self.edition),
+            Arc::clone(&self.engine_version),
         );
         let task = self
             .runtime
-            .spawn(run(pool, format, edition, self.terms.clone(), records));
+            .spawn(run(pool, format, engine_version, self.terms.clone(), records));
         state.under_way.push_back(task);
     }
 
@@ -128,21 +128,22 @@ impl Workers {
 async fn run(
     pool: Arc<Pool>,
     format: Arc<dyn Format>,
-    edition: Arc<Edition>,
+    engine_version: Arc<EngineVersion>,
     terms: Terms,
     mut records: Vec<Incoming>,
 ) -> anyhow::Result<Redacted> {
     let mut backoff = Backoff::new("replay").attempts(ATTEMPTS);
     loop {
-        let (format, edition, terms) = (Arc::clone(&format), Arc::clone(&edition), terms.clone());
+        let (format, engine_version, terms) =
+            (Arc::clone(&format), Arc::clone(&engine_version), terms.clone());
         let done = pool
-            .run(move || process(format.as_ref(), &edition, records, &terms))
+            .run(move || process(format.as_ref(), &engine_version, records, &terms))
             .await?;
         match done {
             Ok(done) => return Ok(done.processed),
-            Err(Fault::Broken(error)) => return Err(anyhow!(error)),
-            Err(Fault::Parts(_)) => unreachable!("on these terms no batch is given back in parts"),
-            Err(Fault::Away(again, why)) => {
+            Err(TransformError::Broken(error)) => return Err(anyhow!(error)),
+            Err(TransformError::Parts(_)) => unreachable!("on these terms no batch is given back in parts"),
+            Err(TransformError::Away(again, why)) => {
                 let Some(wait) = backoff.pause() else {
                     return Err(anyhow!("{why}; run the replay again once it is back"));
                 };

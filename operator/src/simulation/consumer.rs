@@ -89,7 +89,7 @@ impl<'a> Consumer<'a> {
                 }
                 self.commit_receipts(&receipts).await;
             }
-            Err(_) => self.lanes.lose(&held),
+            Err(_) => self.lanes.abandon(&held),
         }
         self.life.step().await;
         self.broker.leave(self.member());
@@ -183,7 +183,7 @@ impl<'a> Consumer<'a> {
             }
             Rebalance::Lost => {
                 let held = self.held();
-                self.lanes.lose(&held);
+                self.lanes.abandon(&held);
                 self.flows.remove(&held);
                 self.places.clear();
             }
@@ -232,12 +232,12 @@ impl<'a> Consumer<'a> {
             return Ok(());
         }
         self.life.world.meet("lane reopened after a lost race");
-        self.lanes.lose(std::slice::from_ref(partition));
-        self.begin_anew(partition).await
+        self.lanes.abandon(std::slice::from_ref(partition));
+        self.begin_again(partition).await
     }
 
     /// Opens the lane of an assigned partition that has none, at its chain's tail.
-    async fn begin_anew(&mut self, partition: &Partition) -> Result<(), LaneError> {
+    async fn begin_again(&mut self, partition: &Partition) -> Result<(), LaneError> {
         let range = self.broker.range(partition.1);
         self.life.step().await;
         let begins = self.open(std::slice::from_ref(&range)).await?;
@@ -312,7 +312,7 @@ impl<'a> Consumer<'a> {
         let lanes = std::slice::from_ref(&partition);
         let receipts = self.lanes.drain_lanes(lanes, Instant::now() + self.drain).await;
         self.commit_receipts(&receipts).await;
-        self.begin_anew(&partition).await
+        self.begin_again(&partition).await
     }
 
     async fn commit_receipts(&mut self, receipts: &[Receipt]) {

@@ -18,7 +18,9 @@ use super::process::Life;
 use super::store::{Disk, SimulatedStore};
 use super::world::{World, lock};
 use crate::config::TelemetryConfig;
-use crate::pipeline::{Budget, Counters, Current, Edition, Limits, Pipeline, Pool, Shop, Tallied, Turns};
+use crate::pipeline::{
+    Budget, Counters, Current, EngineVersion, LaneContext, Limits, Pipeline, Pool, Tallied, Turns,
+};
 use crate::telemetry::Telemetry;
 
 /// The memory limit of a record, in bytes: no record here comes near it.
@@ -167,8 +169,8 @@ impl Fleet {
     ) -> Result<(), String> {
         let (commands, inbox) = commands();
         let format = FormatConfig::Text(lethe_connectors::format::TextConfig::default());
-        let shop = Shop {
-            edition: Current::new(Arc::new(Edition {
+        let context = LaneContext {
+            engine_version: Current::new(Arc::new(EngineVersion {
                 engine: Arc::clone(&self.engine),
                 fingerprints: fingerprints(),
             })),
@@ -182,7 +184,7 @@ impl Fleet {
             commands,
         };
         let lanes = Pipeline::new(
-            shop,
+            context,
             budget,
             Handle::current(),
             Start::Earliest,

@@ -184,27 +184,27 @@ pub(crate) struct Board {
     lanes: Mutex<BTreeMap<Partition, Arc<LaneBoard>>>,
     halted: Mutex<BTreeMap<Partition, Halted>>,
     build: Mutex<Build>,
-    memory: Mutex<Watch<(usize, usize)>>,
-    caches: Mutex<Watch<Vec<(String, Lookups)>>>,
+    memory: Mutex<Sampler<(usize, usize)>>,
+    caches: Mutex<Sampler<Vec<(String, Lookups)>>>,
     backfill: Arc<BackfillBoard>,
 }
 
 /// Reads a value from its owner; the default until there is an owner.
-struct Watch<T>(Option<Box<dyn Fn() -> T + Send>>);
+struct Sampler<T>(Option<Box<dyn Fn() -> T + Send>>);
 
-impl<T> Default for Watch<T> {
+impl<T> Default for Sampler<T> {
     fn default() -> Self {
         Self(None)
     }
 }
 
-impl<T: Default> Watch<T> {
+impl<T: Default> Sampler<T> {
     fn ask(&self) -> T {
         self.0.as_ref().map_or_else(T::default, |ask| ask())
     }
 }
 
-impl<T> std::fmt::Debug for Watch<T> {
+impl<T> std::fmt::Debug for Sampler<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(if self.0.is_some() { "Watch" } else { "nobody" })
     }
@@ -299,8 +299,8 @@ impl Board {
     }
 
     /// Sets the source of the lanes' memory: the limit and the held bytes.
-    pub(crate) fn watch_memory(&self, ask: impl Fn() -> (usize, usize) + Send + 'static) {
-        *held(&self.memory) = Watch(Some(Box::new(ask)));
+    pub(crate) fn sample_memory(&self, ask: impl Fn() -> (usize, usize) + Send + 'static) {
+        *held(&self.memory) = Sampler(Some(Box::new(ask)));
     }
 
     /// Returns the limit of the lanes' memory and the held bytes.
@@ -309,8 +309,8 @@ impl Board {
     }
 
     /// Sets the source of members' lookups.
-    pub(crate) fn watch_caches(&self, ask: impl Fn() -> Vec<(String, Lookups)> + Send + 'static) {
-        *held(&self.caches) = Watch(Some(Box::new(ask)));
+    pub(crate) fn sample_caches(&self, ask: impl Fn() -> Vec<(String, Lookups)> + Send + 'static) {
+        *held(&self.caches) = Sampler(Some(Box::new(ask)));
     }
 
     /// Returns members' lookups by name.

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn little_text_and_another_edition_are_not_judged() {
+    fn little_text_and_another_engine_version_are_not_compared() {
         let drift = Drift::default();
         drift.add(&batch(300, 0.9));
         assert_eq!(drift.ratios(), [None; 2]);

@@ -82,7 +82,7 @@ pub(crate) enum Closing {
     /// Its partition moves to another process, or the program ends.
     Drain,
     /// The engine has changed.
-    Edition,
+    EngineVersion,
     /// A reader waits for it.
     Asked,
     /// A part of a backfill is complete.
@@ -96,7 +96,7 @@ impl Closing {
             Self::Due(due) => due.name(),
             Self::Memory => "memory",
             Self::Drain => "drain",
-            Self::Edition => "edition",
+            Self::EngineVersion => "edition",
             Self::Asked => "asked",
             Self::Part => "part",
         }
@@ -248,11 +248,11 @@ impl Measures {
         let mut spans = std::collections::BTreeMap::<(&str, &str), u64>::new();
         for row in (0..audit.num_rows()).filter(|&row| !is_field(row)) {
             *spans.entry((labels.value(row), names.value(row))).or_default() += 1;
-            let said: f32 = scores.map_or(0.0, |scores| {
+            let total: f32 = scores.map_or(0.0, |scores| {
                 let scores = scores.value(row);
                 scores.as_primitive::<Float32Type>().values().iter().sum()
             });
-            let margin = f64::from(said) / members.max(1) as f64;
+            let margin = f64::from(total) / members.max(1) as f64;
             self.vote_margin.record(margin, &[]);
             seen.spans += 1;
             seen.margins += margin;

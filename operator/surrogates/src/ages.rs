@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_above_89_is_over_89_however_it_is_said() {
+    fn an_age_over_89_is_over_89_however_it_is_written() {
         for text in [
             "over 89",
             "> 89",

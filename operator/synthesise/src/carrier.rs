@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use lethe_core::Span;
 use lethe_corpus::Document;
 
-use crate::slot::{Count, Role, Said, Slot};
+use crate::slot::{Count, MentionForm, Role, Slot};
 use crate::template::Node;
 
 /// A carrier: its lines, each of sentences.
@@ -152,9 +152,13 @@ fn clean(sentence: &str, start: usize, document: &Document, people: &mut People)
         let text = Span::checked(sentence, from, to).ok()?.get(sentence)?;
         let kept = match mark.label.as_str() {
             _ if covered => continue,
-            AGE if text.bytes().all(|byte| byte.is_ascii_digit()) && text.len() <= 2 => Carried::Node(
-                Node::Slot(Slot::Person(Role::Patient, Said::Age(Count::Figures), false)),
-            ),
+            AGE if text.bytes().all(|byte| byte.is_ascii_digit()) && text.len() <= 2 => {
+                Carried::Node(Node::Slot(Slot::Person(
+                    Role::Patient,
+                    MentionForm::Age(Count::Figures),
+                    false,
+                )))
+            }
             AGE => Carried::Kept(AGE, text.to_owned()),
             DATE => Carried::Kept(DATE, text.to_owned()),
             _ => return None,
@@ -170,7 +174,11 @@ fn clean(sentence: &str, start: usize, document: &Document, people: &mut People)
         }
         let before_person = matches!(
             residue,
-            Carried::Node(Node::Slot(Slot::Person(_, Said::Any | Said::Last, _)))
+            Carried::Node(Node::Slot(Slot::Person(
+                _,
+                MentionForm::Any | MentionForm::Last,
+                _
+            )))
         );
         nodes.push(literal(sentence.get(at..span.start())?, before_person)?);
         nodes.push(residue);
@@ -228,8 +236,12 @@ fn titled(sentence: &str, people: &mut People) -> Vec<(Span, Carried)> {
         let span = name.and_then(|(from, to)| Some((Span::new(from, to).ok()?, sentence.get(from..to)?)));
         if let Some((span, text)) = span {
             let role = people.of(word, text);
-            let said = if text.contains(' ') { Said::Any } else { Said::Last };
-            found.push((span, Carried::Node(Node::Slot(Slot::Person(role, said, false)))));
+            let form = if text.contains(' ') {
+                MentionForm::Any
+            } else {
+                MentionForm::Last
+            };
+            found.push((span, Carried::Node(Node::Slot(Slot::Person(role, form, false)))));
         }
     }
     found
@@ -268,7 +280,7 @@ mod tests {
     fn shown(carrier: &Carrier) -> String {
         let piece = |carried: &Carried| match carried {
             Carried::Node(Node::Text(text)) => text.clone(),
-            Carried::Node(Node::Slot(Slot::Person(role, said, _))) => format!("<{role:?} {said:?}>"),
+            Carried::Node(Node::Slot(Slot::Person(role, form, _))) => format!("<{role:?} {form:?}>"),
             Carried::Node(other) => format!("{other:?}"),
             Carried::Kept(label, text) => format!("<{label} {text}>"),
         };

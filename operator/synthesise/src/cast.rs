@@ -72,7 +72,7 @@ impl<'i> Cast<'i> {
     /// Writes a slot that is no template.
     pub(crate) fn write(&mut self, slot: &Slot, page: &mut Page) {
         match slot {
-            Slot::Person(role, said, capital) => self.write_person(*role, *said, *capital, page),
+            Slot::Person(role, form, capital) => self.write_person(*role, *form, *capital, page),
             Slot::Date(day, written) => self.write_date(*day, *written, page),
             Slot::Item(item) => {
                 let pieces = self.item(*item);

@@ -48,7 +48,7 @@ impl Role {
 
 /// How a person is written, or what is said of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Said {
+pub(crate) enum MentionForm {
     Any,
     Full,
     First,
@@ -92,33 +92,33 @@ pub(crate) enum Word {
     Relation,
 }
 
-const SAID: &[(&str, Said)] = &[
-    ("full", Said::Full),
-    ("first", Said::First),
-    ("last", Said::Last),
-    ("middle", Said::Middle),
-    ("initials", Said::Initials),
-    ("nick", Said::Nick),
-    ("lastfirst", Said::LastFirst),
-    ("mr", Said::Mr),
-    ("dr", Said::Dr),
-    ("cred", Said::Cred),
-    ("profession", Said::Profession),
-    ("age", Said::Age(Count::Figures)),
-    ("age.words", Said::Age(Count::Words)),
-    ("age.decade", Said::Age(Count::Decade)),
-    ("age.months", Said::Age(Count::Months)),
-    ("man", Said::Word(Word::Man)),
-    ("male", Said::Word(Word::Male)),
-    ("boy", Said::Word(Word::Boy)),
-    ("M", Said::Word(Word::M)),
-    ("title", Said::Word(Word::Title)),
-    ("specialty", Said::Word(Word::Specialty)),
-    ("degree", Said::Word(Word::Degree)),
-    ("he", Said::Word(Word::He)),
-    ("him", Said::Word(Word::Him)),
-    ("his", Said::Word(Word::His)),
-    ("relation", Said::Word(Word::Relation)),
+const MENTION_FORMS: &[(&str, MentionForm)] = &[
+    ("full", MentionForm::Full),
+    ("first", MentionForm::First),
+    ("last", MentionForm::Last),
+    ("middle", MentionForm::Middle),
+    ("initials", MentionForm::Initials),
+    ("nick", MentionForm::Nick),
+    ("lastfirst", MentionForm::LastFirst),
+    ("mr", MentionForm::Mr),
+    ("dr", MentionForm::Dr),
+    ("cred", MentionForm::Cred),
+    ("profession", MentionForm::Profession),
+    ("age", MentionForm::Age(Count::Figures)),
+    ("age.words", MentionForm::Age(Count::Words)),
+    ("age.decade", MentionForm::Age(Count::Decade)),
+    ("age.months", MentionForm::Age(Count::Months)),
+    ("man", MentionForm::Word(Word::Man)),
+    ("male", MentionForm::Word(Word::Male)),
+    ("boy", MentionForm::Word(Word::Boy)),
+    ("M", MentionForm::Word(Word::M)),
+    ("title", MentionForm::Word(Word::Title)),
+    ("specialty", MentionForm::Word(Word::Specialty)),
+    ("degree", MentionForm::Word(Word::Degree)),
+    ("he", MentionForm::Word(Word::He)),
+    ("him", MentionForm::Word(Word::Him)),
+    ("his", MentionForm::Word(Word::His)),
+    ("relation", MentionForm::Word(Word::Relation)),
 ];
 
 /// A day in a document's story.
@@ -320,7 +320,7 @@ const PARTIES: &[(&str, Party)] = &[
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Slot {
     /// Somebody; the flag asks for a capital letter.
-    Person(Role, Said, bool),
+    Person(Role, MentionForm, bool),
     Date(Day, Written),
     Item(Item),
     /// A country that acts: no identifier.
@@ -366,8 +366,14 @@ impl Slot {
             "header" | "footer" | "signature" | "insert" | "clinical" => {
                 return Kind::of(name).map(Self::Part);
             }
-            "age" => return Some(Self::Person(Role::Patient, Said::Age(Count::Figures), false)),
-            "profession" => return Some(Self::Person(Role::Patient, Said::Profession, false)),
+            "age" => {
+                return Some(Self::Person(
+                    Role::Patient,
+                    MentionForm::Age(Count::Figures),
+                    false,
+                ));
+            }
+            "profession" => return Some(Self::Person(Role::Patient, MentionForm::Profession, false)),
             _ => {}
         }
         if let Some(form) = name.strip_prefix("age.") {
@@ -395,15 +401,20 @@ impl Slot {
         let (who, form) = name.split_once('.').unwrap_or((name, ""));
         let &(_, role) = ROLES.iter().find(|(key, _)| *key == who)?;
         if form.is_empty() {
-            return Some(Self::Person(role, Said::Any, false));
+            return Some(Self::Person(role, MentionForm::Any, false));
         }
-        let find = |form: &str| SAID.iter().find(|(key, _)| *key == form).map(|&(_, said)| said);
-        if let Some(said) = find(form) {
-            return Some(Self::Person(role, said, false));
+        let find = |form: &str| {
+            MENTION_FORMS
+                .iter()
+                .find(|(key, _)| *key == form)
+                .map(|&(_, form)| form)
+        };
+        if let Some(form) = find(form) {
+            return Some(Self::Person(role, form, false));
         }
         // `.He` is `.he` with a capital.
         match find(&form.to_lowercase()) {
-            Some(said @ Said::Word(_)) => Some(Self::Person(role, said, true)),
+            Some(form @ MentionForm::Word(_)) => Some(Self::Person(role, form, true)),
             _ => None,
         }
     }
@@ -415,15 +426,15 @@ mod tests {
 
     #[test]
     fn slots_are_known_by_name_and_form_and_nothing_else_is() {
-        let person = |role, said| Some(Slot::Person(role, said, false));
-        assert_eq!(Slot::parse("patient"), person(Role::Patient, Said::Any));
+        let person = |role, form| Some(Slot::Person(role, form, false));
+        assert_eq!(Slot::parse("patient"), person(Role::Patient, MentionForm::Any));
         assert_eq!(
             Slot::parse("age.words"),
-            person(Role::Patient, Said::Age(Count::Words))
+            person(Role::Patient, MentionForm::Age(Count::Words))
         );
         assert_eq!(
             Slot::parse("relative.He"),
-            Some(Slot::Person(Role::Relative, Said::Word(Word::He), true))
+            Some(Slot::Person(Role::Relative, MentionForm::Word(Word::He), true))
         );
         assert_eq!(
             Slot::parse("relative.dob.num"),

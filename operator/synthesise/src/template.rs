@@ -1,7 +1,7 @@
 //! The language of templates: text, `{slot}`, and `[[this|or this]]`.
 
 use crate::kind::Kind;
-use crate::slot::{Said, Slot};
+use crate::slot::{MentionForm, Slot};
 
 /// A piece of a template.
 #[derive(Clone, Debug, PartialEq)]
@@ -134,7 +134,9 @@ fn bare(nodes: &[Node]) -> Result<(), &'static str> {
         match node {
             Node::Text(_) => {}
             Node::OneOf(branches) => branches.iter().try_for_each(|branch| bare(branch))?,
-            Node::Slot(Slot::Person(_, Said::Word(_), _) | Slot::Filler(_) | Slot::Time | Slot::Number) => {}
+            Node::Slot(
+                Slot::Person(_, MentionForm::Word(_), _) | Slot::Filler(_) | Slot::Time | Slot::Number,
+            ) => {}
             Node::Slot(Slot::Part(kind)) if kind.is_bare() => {}
             Node::Slot(_) => return Err("a kind without identifiers asks for one"),
         }
@@ -250,7 +252,7 @@ mod tests {
         assert_eq!(read[1].kind, Kind::Insert);
         assert_eq!(
             read[1].nodes[0],
-            Node::Slot(Slot::Person(Role::Patient, Said::Any, false))
+            Node::Slot(Slot::Person(Role::Patient, MentionForm::Any, false))
         );
     }
 

@@ -7,7 +7,7 @@ use crate::chance::Chance;
 use crate::institute::Institute;
 use crate::kind::Kind;
 use crate::page::Page;
-use crate::slot::{Role, Said, Slot};
+use crate::slot::{MentionForm, Role, Slot};
 use crate::template::Node;
 
 /// How deep templates may ask for templates.
@@ -222,16 +222,16 @@ impl<'w> Writer<'w> {
                         .filter(|_| place == 0 && identifiers)
                     {
                         Some(rest) if self.cast.chance.often(0.15) => {
-                            let said = self.cast.chance.weighted(
+                            let form = self.cast.chance.weighted(
                                 &[
-                                    (Said::Mr, 0.5),
-                                    (Said::First, 0.2),
-                                    (Said::Last, 0.15),
-                                    (Said::Any, 0.15),
+                                    (MentionForm::Mr, 0.5),
+                                    (MentionForm::First, 0.2),
+                                    (MentionForm::Last, 0.15),
+                                    (MentionForm::Any, 0.15),
                                 ],
-                                Said::Mr,
+                                MentionForm::Mr,
                             );
-                            self.cast.write(&Slot::Person(Role::Patient, said, false), page);
+                            self.cast.write(&Slot::Person(Role::Patient, form, false), page);
                             page.text(" ");
                             page.text(rest);
                         }

@@ -180,8 +180,9 @@ mod tests {
         let member = KnownConfig::default()
             .build(&labels, &Dictionary::builtin())
             .unwrap();
-        let said = member.tag(&batch).remove(0).unwrap();
-        said.iter()
+        let predictions = member.tag(&batch).remove(0).unwrap();
+        predictions
+            .iter()
             .map(|a| (a.span.of(text).to_owned(), labels.label(a.label).name.clone()))
             .collect()
     }

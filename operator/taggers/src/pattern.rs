@@ -6,7 +6,6 @@
 //! note cost more than its length.
 
 mod age;
-mod calle;
 mod cues;
 mod date;
 mod fold;
@@ -23,6 +22,7 @@ mod place;
 mod scan;
 mod shapes;
 mod street;
+mod street_es;
 #[cfg(test)]
 mod tests;
 mod user;
@@ -304,10 +304,10 @@ impl Pattern {
         }
         if on.places {
             if tok.is(class::CALLE) {
-                calle::spanish(s, i, out);
+                street_es::spanish(s, i, out);
             }
             if tok.is(class::ADDRESS) {
-                calle::form_line(s, i, out);
+                street_es::form_line(s, i, out);
             }
             if tok.is(class::POSTAL) {
                 place::behind_cue(s, i, out);

@@ -333,11 +333,12 @@ impl Reading<'_, '_> {
                 let begins = first
                     && evidence == Evidence::Field
                     && self.unit(next).is_some_and(|unit| unit.kind == Kind::Name);
-                let sure = evidence >= Evidence::Strong
+                let certain = evidence >= Evidence::Strong
                     && self.spanish
                     && !shapeless
                     && (so_far.listed > 0 || begins);
-                sure && self.case(i) == Case::Title
+                certain
+                    && self.case(i) == Case::Title
                     && self.get(i).len() > 3
                     && !self.flag(i, Flags::STOP)
                     && !self.is(

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use lethe_core::NoteView;
-use lethe_dictionaries::{Entry, EntryId, ListSet, Match, Matcher, Seat};
+use lethe_dictionaries::{Entry, EntryId, ListSet, Match, Matcher, SlotKey};
 
 use crate::lexicon::Flags;
 use crate::vocabulary::{Traits, Vocabulary};
@@ -102,7 +102,7 @@ impl<'d, 'n> Reading<'d, 'n> {
     fn look_up(&mut self, matcher: &mut Matcher<'d>, sought: Sought) {
         let note = self.words.note;
         let mut next = 0;
-        let mut current: Option<(usize, Seat)> = None;
+        let mut current: Option<(usize, SlotKey)> = None;
         for i in 0..=self.len() {
             let ahead = if i == self.len() {
                 None
@@ -115,9 +115,9 @@ impl<'d, 'n> Reading<'d, 'n> {
                 continue;
             };
             // The one before: what it needs of the memory has been on its way since.
-            if let Some((i, seat)) = std::mem::replace(&mut current, ahead) {
+            if let Some((i, slot_key)) = std::mem::replace(&mut current, ahead) {
                 let lists = if i < next { ListSet::EMPTY } else { sought.lists };
-                let (entry, longest) = matcher.word_and_longest_at(&note, i, seat, lists);
+                let (entry, longest) = matcher.word_and_longest_at(&note, i, slot_key, lists);
                 self.entries[i] = entry.id();
                 self.traits[i].set(self.vocabulary.traits(entry));
                 if let Some(found) = longest {

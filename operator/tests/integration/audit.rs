@@ -38,10 +38,13 @@ fn inspect(folder: &Path, arguments: &[&str]) -> Ended {
 
 /// Writes the heads that an inspection prints to a file.
 fn heads(place: &Place, folder: &Path) -> PathBuf {
-    let said = inspect(folder, &["--audit"]).expect(0).out;
-    assert!(said.contains("all audit rows match their notes"), "{said}");
-    let heads: Vec<&str> = said.lines().filter(|line| line.starts_with("  head ")).collect();
-    assert_eq!(heads.len(), 1, "{said}");
+    let output = inspect(folder, &["--audit"]).expect(0).out;
+    assert!(output.contains("all audit rows match their notes"), "{output}");
+    let heads: Vec<&str> = output
+        .lines()
+        .filter(|line| line.starts_with("  head "))
+        .collect();
+    assert_eq!(heads.len(), 1, "{output}");
     place.write("heads", heads.join("\n"))
 }
 
@@ -132,7 +135,7 @@ fn a_question_about_a_byte_is_answered_for_people_without_a_word_of_the_note() {
     let row = data.rows()[2].clone();
     let redacted = row.text.clone().unwrap();
     let phone = redacted.find("[PHONE]").unwrap();
-    let said = inspect(&out, &["--why", &format!("{}:{}", at(&row), phone + 3)])
+    let output = inspect(&out, &["--why", &format!("{}:{}", at(&row), phone + 3)])
         .expect(0)
         .out;
     for part in [
@@ -142,16 +145,16 @@ fn a_question_about_a_byte_is_answered_for_people_without_a_word_of_the_note() {
         "votes",
         "policy ",
     ] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(output.contains(part), "{part}: {output}");
     }
-    assert_eq!(said.matches("of the redacted text: ").count(), 1, "{said}");
+    assert_eq!(output.matches("of the redacted text: ").count(), 1, "{output}");
     for planted in planted(2) {
-        assert!(!said.contains(&planted), "{said}");
+        assert!(!output.contains(&planted), "{output}");
     }
-    let said = inspect(&out, &["--why", &format!("{}:0", at(&row))])
+    let output = inspect(&out, &["--why", &format!("{}:0", at(&row))])
         .expect(0)
         .out;
-    assert!(said.contains("is unchanged from the original"), "{said}");
+    assert!(output.contains("is unchanged from the original"), "{output}");
     inspect(&out, &["--why", "events.jsonl/0@99"])
         .expect(2)
         .says("reaches that offset");
@@ -164,8 +167,8 @@ fn a_question_about_a_byte_is_answered_for_people_without_a_word_of_the_note() {
 fn what_each_member_alone_caught_is_counted_and_listed() {
     let place = Place::new();
     let out = streamed(&place, 30, RULES);
-    let said = inspect(&out, &["--by-member", "--json"]).expect(0).out;
-    let all: Value = serde_json::from_str(&said).unwrap();
+    let output = inspect(&out, &["--by-member", "--json"]).expect(0).out;
+    let all: Value = serde_json::from_str(&output).unwrap();
     let members = all["members"]["members"].as_object().unwrap();
     let sum = |counts: &Value| -> u64 {
         counts
@@ -179,7 +182,7 @@ fn what_each_member_alone_caught_is_counted_and_listed() {
     assert_eq!(all["members"]["spans"], redactions);
     // The feed knows the patient, the number and the address; only `pattern` finds the phone number.
     let alone = sum(&members["pattern"]["alone"]);
-    assert!(alone >= 30, "{said}");
+    assert!(alone >= 30, "{output}");
     let listed = inspect(&out, &["--only-by", "pattern", "--list"]).expect(0).out;
     assert_eq!(
         listed.lines().filter(|line| line.contains("@")).count() as u64,
@@ -197,21 +200,21 @@ fn what_each_member_alone_caught_is_counted_and_listed() {
 }
 
 #[test]
-fn a_note_on_which_a_sure_member_was_outvoted_is_flagged_for_review() {
+fn a_note_in_which_a_confident_member_was_outvoted_is_flagged_for_review() {
     let place = Place::new();
     let out = streamed(
         &place,
         20,
         "[engine]\nacknowledge = [\"rules-only\"]\nvote = { threshold = 2 }\n",
     );
-    let said = inspect(&out, &["--audit"]).expect(0).out;
-    assert!(said.contains("to review: "), "{said}");
+    let output = inspect(&out, &["--audit"]).expect(0).out;
+    assert!(output.contains("to review: "), "{output}");
     let row = Dataset::read(&out).rows()[0].clone();
     let asked = inspect(&out, &["--why", &at(&row), "--json"]).expect(0).out;
     let why: Value = serde_json::from_str(&asked).unwrap();
     assert!(!why["why"]["review"].as_array().unwrap().is_empty(), "{asked}");
     // If one vote suffices, no span loses the vote and none is close.
     let place = Place::new();
-    let said = inspect(&streamed(&place, 20, RULES), &[]).expect(0).out;
-    assert!(!said.contains("to review"), "{said}");
+    let output = inspect(&streamed(&place, 20, RULES), &[]).expect(0).out;
+    assert!(!output.contains("to review"), "{output}");
 }

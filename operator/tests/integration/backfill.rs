@@ -19,7 +19,7 @@ use common::tables::{COLUMNS, ENGINE, backfill, config, content, manifest, rows,
 use common::{Place, copy_bucket, folder_sink, quoted, s3_sink};
 use serde_json::Value;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 #[test]
 fn a_table_comes_out_with_the_columns_that_were_named_redacted_and_reconciled() {
@@ -264,7 +264,7 @@ fn only_the_objects_of_a_list_are_made_and_an_inspection_says_by_what() {
         Lethe::new([
             OsStr::new("inspect"),
             out.as_os_str(),
-            OsStr::new("--made-by"),
+            OsStr::new("--fingerprint"),
             OsStr::new(maker),
             OsStr::new("--json"),
         ])
@@ -336,7 +336,7 @@ fn a_running_backfill_tells_how_far_it_is() {
     let config = config(&place, "lethe.toml", &input, &folder_sink(&out), TELEMETRY);
     let mut running = backfill(&config, &[]).start();
     let pages = Pages::of(&mut running);
-    let metrics = pages.until("a unit", PATIENCE, |metrics| {
+    let metrics = pages.until("a unit", TIMEOUT, |metrics| {
         sum(metrics, "lethe_backfill_units", &["state=\"done\""]) > 0.0
     });
     let of = |name: &str, labels: &[&str]| sum(&metrics, name, labels);
@@ -347,5 +347,5 @@ fn a_running_backfill_tells_how_far_it_is() {
     assert!(of("lethe_files_total", &["reason=\"part\""]) > 0.0);
     assert_eq!((pages.get("/ready").0, pages.get("/live").0), (200, 200));
     assert!(pages.get("/").1.contains("Backfill"));
-    running.wait(PATIENCE).expect(0);
+    running.wait(TIMEOUT).expect(0);
 }

@@ -20,7 +20,7 @@ use common::search::Search;
 use common::tables::{COLUMNS, ENGINE, backfill, config, content, manifest, rows, table};
 use common::{Place, folder_sink};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 #[test]
 fn shards_that_are_killed_and_started_again_end_with_each_row_once() {
@@ -51,12 +51,12 @@ fn shards_that_are_killed_and_started_again_end_with_each_row_once() {
         let shard = dice.below(2) as usize;
         if let Some(process) = running[shard].take() {
             process.signal("KILL");
-            drop(process.wait(PATIENCE));
+            drop(process.wait(TIMEOUT));
         }
         running[shard] = Some(backfill(&config, &["--shard", shards[shard]]).start());
     }
     for process in running.into_iter().flatten() {
-        process.wait(PATIENCE).expect(0);
+        process.wait(TIMEOUT).expect(0);
     }
     assert_eq!(rows(&out).len(), 6000);
     assert_eq!(rows(&out), rows(&calm));
@@ -204,7 +204,7 @@ fn what_was_made_otherwise_is_not_mixed_and_what_changes_is_told() {
         .end()
         .expect(4)
         .says("column `wards` does not exist; there are note_id, mrn");
-    for (more, said) in [
+    for (more, expected) in [
         (
             COLUMNS
                 .replace("[\"text\"]", "[]")
@@ -218,11 +218,11 @@ fn what_was_made_otherwise_is_not_mixed_and_what_changes_is_told() {
         (COLUMNS.replace("\"ward\"", "\"name\""), "identifies the patient"),
     ] {
         let wrong = config(&place, "wrong.toml", &input, &sink, &more);
-        backfill(&wrong, &[]).end().expect(2).says(said);
+        backfill(&wrong, &[]).end().expect(2).says(expected);
         Lethe::new(["check", "-c", wrong.to_str().unwrap()])
             .end()
             .expect(2)
-            .says(said);
+            .says(expected);
     }
 }
 
@@ -235,11 +235,11 @@ fn told_to_stop_it_leaves_what_is_done_and_goes_on_from_there() {
     let running = backfill(&config, &[]).start();
     let began = std::time::Instant::now();
     while !out.join("rows").is_dir() || all_files(&out.join("rows")).len() < 3 {
-        assert!(began.elapsed() < PATIENCE);
+        assert!(began.elapsed() < TIMEOUT);
         std::thread::sleep(Duration::from_millis(5));
     }
     running.signal("TERM");
-    running.wait(PATIENCE).expect(1).says("run again to continue");
+    running.wait(TIMEOUT).expect(1).says("run again to continue");
     assert!(rows(&out).len() < 40_000);
     backfill(&config, &[]).end().expect(0);
     assert_eq!(rows(&out).len(), 40_000);

@@ -176,11 +176,11 @@ fn a_description_that_was_changed_or_removed_is_named() {
     let file = out.join("backfill.json");
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, format!("{text} ")).unwrap();
-    let said = inspect(&out, &[]).expect(4).out;
-    assert!(said.contains("FAULT: backfill.json"), "{said}");
+    let output = inspect(&out, &[]).expect(4).out;
+    assert!(output.contains("FAULT: backfill.json"), "{output}");
     std::fs::remove_file(&file).unwrap();
-    let said = inspect(&out, &[]).expect(4).out;
-    assert!(said.contains("FAULT: backfill.json is missing"), "{said}");
+    let output = inspect(&out, &[]).expect(4).out;
+    assert!(output.contains("FAULT: backfill.json is missing"), "{output}");
 }
 
 #[test]
@@ -188,28 +188,28 @@ fn what_a_backfill_wrote_before_it_ended_is_unfinished_and_not_corrupt() {
     let place = Place::new();
     let (config, out) = made(&place);
     std::fs::remove_dir_all(out.join("manifest")).unwrap();
-    let said = inspect(&out, &[]);
-    let said = said.expect(7);
+    let output = inspect(&out, &[]);
+    let output = output.expect(7);
     assert!(
-        said.out.contains("unfinished") && !said.out.contains("FAULT"),
+        output.out.contains("unfinished") && !output.out.contains("FAULT"),
         "{}",
-        said.out
+        output.out
     );
     assert!(
-        said.err.contains("run the same `lethe backfill` again"),
+        output.err.contains("run the same `lethe backfill` again"),
         "{}",
-        said.err
+        output.err
     );
     assert_eq!(report(&out, 7)["verdict"], "unfinished");
     let last = files(&out, "rows").pop().unwrap();
     std::fs::remove_file(&last).unwrap();
     inspect(&out, &[]).expect(7);
     let against: Vec<&str> = vec!["--sources", "-c", config.to_str().unwrap()];
-    let said = inspect(&out, &against).expect(4).out;
+    let output = inspect(&out, &against).expect(4).out;
     assert!(
-        said.contains("b.parquet: missing or incomplete in the dataset")
-            || said.contains("a.parquet: missing or incomplete in the dataset"),
-        "{said}"
+        output.contains("b.parquet: missing or incomplete in the dataset")
+            || output.contains("a.parquet: missing or incomplete in the dataset"),
+        "{output}"
     );
     backfill(&config, &[]).end().expect(0);
     inspect(&out, &["--audit"]).expect(0);
@@ -223,9 +223,12 @@ fn a_manifest_of_an_earlier_version_still_reads_and_says_what_it_does_not_cover(
         let text = std::fs::read_to_string(&file).unwrap();
         std::fs::write(&file, stripped(&text)).unwrap();
     }
-    let said = inspect(&out, &["--audit"]).expect(0).out;
+    let output = inspect(&out, &["--audit"]).expect(0).out;
     let count = files(&out, "rows").len();
-    assert!(said.contains(&format!("not covered: {count} files")), "{said}");
+    assert!(
+        output.contains(&format!("not covered: {count} files")),
+        "{output}"
+    );
     // Running the same backfill again accepts it.
     backfill(&config, &[]).end().expect(0);
     std::fs::remove_file(files(&out, "rows").remove(0)).unwrap();
@@ -257,8 +260,8 @@ fn a_table_that_changed_or_has_other_rows_is_named_by_its_sources() {
     let (config, out) = made(&place);
     table(&place.at("in/b.parquet"), 450, 49);
     let against: Vec<&str> = vec!["--sources", "-c", config.to_str().unwrap()];
-    let said = inspect(&out, &against).expect(4).out;
-    assert!(said.contains("b.parquet: changed since"), "{said}");
+    let output = inspect(&out, &against).expect(4).out;
+    assert!(output.contains("b.parquet: changed since"), "{output}");
 }
 
 #[test]
@@ -266,18 +269,18 @@ fn a_single_file_is_checked_as_far_as_that_goes() {
     let place = Place::new();
     let (_, out) = made(&place);
     let file = files(&out, "rows").remove(0);
-    let said = inspect(&file, &["--audit"]).expect(0).out;
+    let output = inspect(&file, &["--audit"]).expect(0).out;
     assert!(
-        said.contains("rows, ") && said.contains("not checked: its own digest"),
-        "{said}"
+        output.contains("rows, ") && output.contains("not checked: its own digest"),
+        "{output}"
     );
-    assert!(!said.contains("not found"), "{said}");
+    assert!(!output.contains("not found"), "{output}");
     // Alone in a folder, its audit file cannot be found.
     let alone = place.at("alone/part.parquet");
     std::fs::create_dir_all(place.at("alone")).unwrap();
     std::fs::copy(&file, &alone).unwrap();
-    let said = inspect(&place.at("alone"), &["--audit"]).expect(0).out;
-    assert!(said.contains("not found"), "{said}");
+    let output = inspect(&place.at("alone"), &["--audit"]).expect(0).out;
+    assert!(output.contains("not found"), "{output}");
     std::fs::copy(files(&out, "audit").remove(0), place.at("alone/audit.parquet")).unwrap();
     let report = report(&place.at("alone"), 0);
     let kinds: Vec<&Value> = report["files"]
@@ -289,8 +292,8 @@ fn a_single_file_is_checked_as_far_as_that_goes() {
     assert_eq!(kinds, ["audit", "rows"]);
     flip(&alone, 40);
     std::fs::write(place.at("alone/text.parquet"), "no Parquet file").unwrap();
-    let said = inspect(&place.at("alone"), &["--audit"]).expect(4).out;
-    assert!(said.contains("FAULT: text.parquet"), "{said}");
+    let output = inspect(&place.at("alone"), &["--audit"]).expect(4).out;
+    assert!(output.contains("FAULT: text.parquet"), "{output}");
 }
 
 #[test]
@@ -298,13 +301,13 @@ fn nothing_to_check_is_an_error() {
     let place = Place::new();
     std::fs::create_dir_all(place.at("empty")).unwrap();
     place.write("empty/readme.txt", "nothing here");
-    let said = inspect(&place.at("empty"), &[]).expect(4);
+    let output = inspect(&place.at("empty"), &[]).expect(4);
     assert!(
-        said.out.contains("NOTHING TO CHECK") && !said.out.contains("intact"),
+        output.out.contains("NOTHING TO CHECK") && !output.out.contains("intact"),
         "{}",
-        said.out
+        output.out
     );
-    assert!(said.err.contains("nothing to check"), "{}", said.err);
+    assert!(output.err.contains("nothing to check"), "{}", output.err);
     assert_eq!(report(&place.at("empty"), 4)["verdict"], "nothing_to_check");
     inspect(&place.at("no-such-folder"), &[]).expect(2);
 }

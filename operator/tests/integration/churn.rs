@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 
 use common::dataset::{Dataset, Tally};
 use common::feed::Feed;
+use common::folder_monitor::FolderMonitor;
 use common::kafka::Topic;
 use common::notes::{Dice, id};
 use common::process::{Ended, Lethe, Running};
 use common::servers::Server;
-use common::watch::Watch;
 use common::{Place, folder_sink};
 
 /// One cheap member: these tests check rows, not their content.
@@ -167,9 +167,17 @@ fn config(place: &Place, topic: &Topic, assignment: &str, out: &Path) -> PathBuf
 
 /// Reads the rest with one member, and compares everything with the produced notes.
 #[track_caller]
-fn settle(what: &str, config: &Path, out: &Path, topic: &Topic, sent: usize, group: &Group, watch: Watch) {
+fn settle(
+    what: &str,
+    config: &Path,
+    out: &Path,
+    topic: &Topic,
+    sent: usize,
+    group: &Group,
+    monitor: FolderMonitor,
+) {
     let last = Lethe::through(config).end().expect(0);
-    let seen = watch.end();
+    let seen = monitor.end();
     let produced = topic.offsets();
     let data = Dataset::read(out);
     let tally = data.tally(&produced);
@@ -210,7 +218,7 @@ fn churn(assignment: &str, steps: u32) {
     let out = place.at("out");
     let topic = Topic::new("churn", 8);
     let config = config(&place, &topic, assignment, &out);
-    let watch = Watch::over(&out);
+    let monitor = FolderMonitor::over(&out);
     let feed = Feed::into(&topic, BETWEEN);
     let mut group = Group::new(&config, 4, seed);
     for _ in 0..steps {
@@ -228,7 +236,7 @@ fn churn(assignment: &str, steps: u32) {
         &topic,
         sent,
         &group,
-        watch,
+        monitor,
     );
 }
 
@@ -250,7 +258,7 @@ fn two_groups_that_write_the_same_chains_overtake_each_other_and_repeat_nothing(
     let ours = config(&place, &topic, "range", &out);
     let theirs = std::fs::read_to_string(&ours).unwrap();
     let theirs = place.write("theirs.toml", theirs.replace("-group\"", "-rivals\""));
-    let watch = Watch::over(&out);
+    let monitor = FolderMonitor::over(&out);
     let feed = Feed::into(&topic, BETWEEN);
     let rivals = [Lethe::run(&ours).start(), Lethe::run(&theirs).start()];
     std::thread::sleep(Duration::from_secs(10));
@@ -264,7 +272,15 @@ fn two_groups_that_write_the_same_chains_overtake_each_other_and_repeat_nothing(
     println!("overtaken {overtaken} times");
     assert!(overtaken > 0);
     let group = Group::new(&ours, 0, 0);
-    settle("two groups, one output", &ours, &out, &topic, sent, &group, watch);
+    settle(
+        "two groups, one output",
+        &ours,
+        &out,
+        &topic,
+        sent,
+        &group,
+        monitor,
+    );
 }
 
 #[test]
@@ -277,7 +293,7 @@ fn a_soak_with_killed_members_and_killed_brokers_loses_and_repeats_nothing() {
     let out = place.at("out");
     let topic = Topic::at(broker.get("BOOTSTRAP"), "soak", 6);
     let config = config(&place, &topic, "cooperative-sticky", &out);
-    let watch = Watch::over(&out);
+    let monitor = FolderMonitor::over(&out);
     let feed = Feed::into(&topic, BETWEEN);
     let mut group = Group::new(&config, 3, seed);
     let mut restarts = 0;
@@ -295,5 +311,5 @@ fn a_soak_with_killed_members_and_killed_brokers_loses_and_repeats_nothing() {
     group.end();
     assert_eq!(group.wrong, Vec::<String>::new());
     let what = format!("soak of {seconds} s with {restarts} killed brokers");
-    settle(&what, &config, &out, &topic, sent, &group, watch);
+    settle(&what, &config, &out, &topic, sent, &group, monitor);
 }

@@ -184,7 +184,7 @@ fn a_correction_is_in_force_within_a_minute_survives_a_kill_and_goes_by_one_comm
     for process in [&stream, &learner] {
         process.signal("KILL");
     }
-    let mut said = stream.err() + &learner.err();
+    let mut output = stream.err() + &learner.err();
     drop((stream, learner));
     (stream, learner) = (Lethe::run(&config).start(), learning(&config).start());
     learner.until_it_says("taken_before=1", MINUTE);
@@ -221,7 +221,7 @@ fn a_correction_is_in_force_within_a_minute_survives_a_kill_and_goes_by_one_comm
 
     for process in [stream, learner] {
         process.signal("TERM");
-        said += &process.wait(MINUTE).expect(0).err;
+        output += &process.wait(MINUTE).expect(0).err;
     }
     // The committed offset is that of the journal.
     let committed = corrections.committed(&format!("{}-group-corrections", topic.name));
@@ -232,10 +232,13 @@ fn a_correction_is_in_force_within_a_minute_survives_a_kill_and_goes_by_one_comm
             "{}/{partition}, offset {offset}: invalid correction",
             corrections.name
         );
-        assert!(said.contains(&told), "{told}\n{said}");
+        assert!(output.contains(&told), "{told}\n{output}");
     }
     for word in ["Ulvastra", "Quenne", "Zelmara", "celador", "reader-7"] {
-        assert!(!said.contains(word) && !rejected.contains(word), "{word}\n{said}");
+        assert!(
+            !output.contains(word) && !rejected.contains(word),
+            "{word}\n{output}"
+        );
     }
 }
 
@@ -329,14 +332,14 @@ fn a_file_of_corrections_is_followed_as_it_grows_and_read_to_its_end() {
 }
 
 #[test]
-fn a_version_that_is_worse_on_what_was_kept_back_is_told_and_not_published() {
+fn a_version_that_is_worse_on_the_held_out_set_is_reported_and_not_published() {
     let place = Place::new();
     let folder = place.at("bundles");
     let base = publish(&of_field(&place), &folder);
     // In this document the words are not a name.
     let contradicts = json!({"doc_id": "k", "text": text(9), "spans": []}).to_string();
-    let kept_back = place.write("kept.jsonl", gold(5) + &contradicts + "\n");
-    let more = format!("kept_back = {}\nkeep_share = 0.0", quoted(&kept_back));
+    let held_out = place.write("kept.jsonl", gold(5) + &contradicts + "\n");
+    let more = format!("held_out = {}\nkeep_share = 0.0", quoted(&held_out));
     let config = from_file(&place, &folder, &more);
     place.write("corrections.jsonl", correction("n0", &text(0), &[NAME]) + "\n");
     let to_end = || {
@@ -366,10 +369,10 @@ fn a_version_that_is_worse_on_what_was_kept_back_is_told_and_not_published() {
     );
     to_end()
         .expect(2)
-        .says("key `corrections.kept_back`")
+        .says("key `corrections.held_out`")
         .says("document 1");
     std::fs::remove_file(bad).unwrap();
-    to_end().expect(2).says("key `corrections.kept_back`");
+    to_end().expect(2).says("key `corrections.held_out`");
 }
 
 #[test]

@@ -110,7 +110,7 @@ fn a_topic_that_is_deleted_ends_the_run_and_what_was_read_is_written() {
 }
 
 #[test]
-fn a_topic_that_was_made_anew_halts_its_lane_though_its_log_is_longer() {
+fn a_recreated_topic_halts_its_lane_though_its_log_is_longer() {
     let place = Place::new();
     let topic = Topic::new("anew-longer", 1);
     topic.fill(events(30));
@@ -156,7 +156,7 @@ fn a_topic_that_was_made_anew_halts_its_lane_though_its_log_is_longer() {
 }
 
 #[test]
-fn a_topic_that_is_made_anew_while_it_is_read_halts_its_lane_before_its_records_are_written() {
+fn a_topic_that_is_recreated_while_it_is_read_halts_its_lane_before_its_records_are_written() {
     let place = Place::new();
     let topic = Topic::new("anew-live", 1);
     topic.fill(events(5));

@@ -19,10 +19,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use common::dataset::{Dataset, Tally};
+use common::folder_monitor::FolderMonitor;
 use common::kafka::Topic;
 use common::notes::{Dice, events};
 use common::process::Lethe;
-use common::watch::Watch;
 use common::{Place, copy_bucket, folder_sink, quoted, s3_sink};
 use lethe_connectors::store::crash::POINTS;
 
@@ -122,9 +122,9 @@ fn into_a_folder(source: &str, rows: usize, schedule: &Schedule, due: &Due) -> O
         schedules: 1,
         ..Outcome::default()
     };
-    let watch = Watch::over(&out);
+    let monitor = FolderMonitor::over(&out);
     run_to_the_end(&config, schedule, &mut outcome);
-    let seen = watch.end();
+    let seen = monitor.end();
     outcome.files_seen = seen.files;
     outcome.wrong.extend(seen.half_written);
     examine(&out, schedule, due, &mut outcome);

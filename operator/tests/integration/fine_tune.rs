@@ -96,13 +96,13 @@ fn corpora_are_joined_and_counted_and_a_label_without_a_place_is_refused_by_line
         "all.toml",
         "[labels]\nCITY = \"CITY\"\nDATE = \"DATE\"\nNAME = \"\"\n",
     );
-    let said = merge(&[format!("{}:{}", home.display(), all.display()), renamed]).expect(0);
-    let counts: Vec<Vec<&str>> = said
+    let output = merge(&[format!("{}:{}", home.display(), all.display()), renamed]).expect(0);
+    let counts: Vec<Vec<&str>> = output
         .out
         .lines()
         .map(|line| line.split_whitespace().collect())
         .collect();
-    assert!(counts.contains(&vec!["CITY", "3", "2"]), "{}", said.out);
+    assert!(counts.contains(&vec!["CITY", "3", "2"]), "{}", output.out);
     let lines = std::fs::read_to_string(&out).unwrap();
     let documents: Vec<Value> = lines
         .lines()

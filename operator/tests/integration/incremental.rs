@@ -128,7 +128,7 @@ fn a_model_that_goes_on_learns_what_arrives_and_one_from_nothing_has_no_curve_be
 }
 
 #[test]
-fn what_cannot_be_studied_is_said() {
+fn unusable_data_is_reported() {
     let place = Place::new();
     let here = place.write("here.jsonl", local(3));
     let bare = place.write(

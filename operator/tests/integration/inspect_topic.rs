@@ -125,10 +125,10 @@ fn a_dataset_agrees_with_its_topic_and_each_kind_of_damage_is_named() {
             (&30.into(), &0.into())
         );
     }
-    let said = inspect(&config, &out, &[]).expect(0).out;
+    let output = inspect(&config, &out, &[]).expect(0).out;
     assert!(
-        said.contains("the dataset agrees with the topic: 0 lost, 0 duplicated"),
-        "{said}"
+        output.contains("the dataset agrees with the topic: 0 lost, 0 duplicated"),
+        "{output}"
     );
     // No group was joined: the run's own group has its earlier offsets.
     let committed = topic.committed(&format!("{}-group", topic.name));
@@ -210,6 +210,6 @@ fn a_comparison_needs_a_topic() {
         out.to_str().unwrap()
     );
     let config = place.write("lethe.toml", format!("{source}{}", folder_sink(&out)));
-    let said = inspect(&config, &out, &[]).expect(2).err;
-    assert!(said.contains("kind \"kafka\""), "{said}");
+    let output = inspect(&config, &out, &[]).expect(2).err;
+    assert!(output.contains("kind \"kafka\""), "{output}");
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use common::Place;
 use common::gold::{gold, quarrelsome_gold};
-use common::process::{Ended, Lethe, PATIENCE};
+use common::process::{Ended, Lethe, TIMEOUT};
 use serde_json::{Value, json};
 
 fn train(member: &str, gold: &Path, out: &Path, more: &[&str]) -> Lethe {
@@ -155,14 +155,14 @@ fn kill(kind: &str, gold: &Path, out: &Path, settings: &[&str]) -> Option<Ended>
     };
     while !saved() {
         if !running.lives() {
-            running.wait(PATIENCE).expect(0);
+            running.wait(TIMEOUT).expect(0);
             return None;
         }
-        assert!(begun.elapsed() < PATIENCE, "{kind}: no state was written");
+        assert!(begun.elapsed() < TIMEOUT, "{kind}: no state was written");
         std::thread::sleep(Duration::from_millis(1));
     }
     running.signal("KILL");
-    let ended = running.wait(PATIENCE);
+    let ended = running.wait(TIMEOUT);
     (ended.code.is_none() && !out.join("member.toml").exists()).then_some(ended)
 }
 
@@ -273,7 +273,7 @@ fn a_damaged_model_is_refused_by_the_name_of_its_file() {
 }
 
 #[test]
-fn what_is_wrong_with_a_training_is_said_before_it_begins() {
+fn errors_of_a_training_are_reported_before_it_begins() {
     let place = Place::new();
     let gold_path = place.write("gold.jsonl", gold(10));
     let out = place.at("model");
@@ -296,7 +296,7 @@ fn what_is_wrong_with_a_training_is_said_before_it_begins() {
 }
 
 #[test]
-fn a_trained_model_runs_in_the_engine_beside_the_rules() {
+fn a_trained_model_runs_in_the_engine_with_the_rules() {
     let place = Place::new();
     let gold = place.write("gold.jsonl", gold(80));
     let model = place.at("model");

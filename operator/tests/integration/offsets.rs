@@ -223,7 +223,7 @@ fn records_deleted_under_a_reader_that_stood_still_halt_its_lane_and_no_other() 
 }
 
 #[test]
-fn a_topic_that_was_made_anew_is_not_taken_for_the_old_one() {
+fn a_recreated_topic_is_not_taken_for_the_old_one() {
     let place = Place::new();
     let topic = Topic::new("anew", 1);
     topic.fill(events(30));

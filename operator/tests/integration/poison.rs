@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use common::dataset::{Dataset, Row};
 use common::notes::Dice;
-use common::process::{Lethe, PATIENCE};
+use common::process::{Lethe, TIMEOUT};
 use common::{Place, folder_sink, quoted};
 
 /// One cheap member: these tests check rows, not their content.
@@ -142,7 +142,7 @@ fn kills_at_random_quarantine_nothing() {
         std::thread::sleep(Duration::from_millis(50 + 40 * Dice::new(seed).below(30)));
         killed += usize::from(process.lives());
         process.signal("KILL");
-        drop(process.wait(PATIENCE));
+        drop(process.wait(TIMEOUT));
     }
     Lethe::through(&config).end().expect(0);
     let rows = rows(&out, &[("a.jsonl", 3000)]);

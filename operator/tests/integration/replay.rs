@@ -177,13 +177,13 @@ fn a_thousand_quarantined_records_become_rows_once_their_setting_is_mended() {
         "0.jsonl/0@1".as_ref(),
     ]);
     let why = why.end().expect(0).out;
-    for said in [
+    for expected in [
         "note, 2 spans redacted",
         "invalid_payload:note_id:required",
         "replayed/notes/",
         "PATIENT",
     ] {
-        assert!(why.contains(said), "{said:?} is not in:\n{why}");
+        assert!(why.contains(expected), "{expected:?} is not in:\n{why}");
     }
     for chain in report["chains"].as_array().unwrap() {
         assert_eq!(chain["replayed"]["notes"], 500);

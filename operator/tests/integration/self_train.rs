@@ -22,7 +22,7 @@ struct Asked<'a> {
     model: &'a Path,
     train: &'a Path,
     unlabelled: &'a Path,
-    kept_back: &'a Path,
+    held_out: &'a Path,
 }
 
 impl Asked<'_> {
@@ -30,7 +30,7 @@ impl Asked<'_> {
         let mut arguments = vec!["adapt", "self-train", self.model.to_str().unwrap()];
         arguments.extend(["--train", self.train.to_str().unwrap()]);
         arguments.extend(["--unlabelled", self.unlabelled.to_str().unwrap()]);
-        arguments.extend(["--kept-back", self.kept_back.to_str().unwrap()]);
+        arguments.extend(["--held-out", self.held_out.to_str().unwrap()]);
         arguments.extend(["--out", out.to_str().unwrap()]);
         arguments.extend(more);
         Lethe::new(arguments).end()
@@ -85,7 +85,7 @@ fn a_crf_and_a_network_train_themselves_the_same_way_every_time_and_tell_what_wa
             model: &old,
             train: &home,
             unlabelled: &there,
-            kept_back: &kept,
+            held_out: &kept,
         };
         let told = place.at(&format!("{kind}-told"));
         let mut all = more.to_vec();
@@ -130,7 +130,7 @@ fn a_model_that_lost_too_much_at_home_is_not_written_and_other_kinds_are_refused
         model,
         train: &home,
         unlabelled: &there,
-        kept_back: &kept,
+        held_out: &kept,
     };
     // No loss is allowed, and a gain is required.
     asked(&crf)
@@ -163,14 +163,14 @@ fn a_bundle_teaches_one_of_its_kind() {
         place.write("there.jsonl", elsewhere(30)),
     );
     let kept = place.write("kept.jsonl", gold(20));
-    let (crf, said, bundle, out) = (
+    let (crf, predictions, bundle, out) = (
         place.at("crf"),
         place.at("said"),
         place.at("bundle"),
         place.at("out"),
     );
     train("crf", &home, &crf, &[]);
-    std::fs::create_dir_all(&said).unwrap();
+    std::fs::create_dir_all(&predictions).unwrap();
     let annotate = [
         "annotate",
         "--member",
@@ -179,7 +179,7 @@ fn a_bundle_teaches_one_of_its_kind() {
         home.to_str().unwrap(),
         "--output",
     ];
-    let file = said.join("crf.jsonl");
+    let file = predictions.join("crf.jsonl");
     Lethe::new(annotate.into_iter().chain([file.to_str().unwrap()]))
         .end()
         .expect(0);
@@ -202,7 +202,7 @@ fn a_bundle_teaches_one_of_its_kind() {
         model: &crf,
         train: &home,
         unlabelled: &there,
-        kept_back: &kept,
+        held_out: &kept,
     }
     .to(
         &out,

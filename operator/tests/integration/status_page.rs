@@ -20,7 +20,7 @@ use common::proxy::{Proxy, Treatment};
 use common::{Place, env, folder_sink, s3_sink};
 use serde_json::{Value, json};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const ROLL: &str = "roll = { max_age_seconds = 1.0, max_idle_seconds = 0.5 }\n";
 /// An invalid event, which no page may show.
 const NO_EVENT: &str = "CANARYNOEVENT";
@@ -103,7 +103,7 @@ fn assert_fit(browser: &mut Browser, pages: &Pages, notes: usize) {
 
 fn stop(running: Running, code: i32) {
     running.signal("TERM");
-    running.wait(PATIENCE).expect(code);
+    running.wait(TIMEOUT).expect(code);
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn a_person_sees_that_it_runs_what_went_through_and_how_far_each_partition_is() 
     let pages = Pages::of(&mut running);
     until_rows(&out, 61, &mut running);
     let none_waits = |metrics: &_| sum(metrics, "lethe_lag_records", &[]) == 0.0;
-    pages.until("no lag", PATIENCE, none_waits);
+    pages.until("no lag", TIMEOUT, none_waits);
 
     let mut browser = Browser::start();
     browser.open(&pages.url("/"));
@@ -197,12 +197,12 @@ fn a_person_sees_that_it_is_stuck_or_waits_for_its_store_and_that_it_is_well_aga
     // be unavailable.
     let more = "timeout_seconds = 12\nretries = 1\nretry_seconds = 3\n[sink.roll]\nmax_age_seconds = 0.5\nmax_idle_seconds = 0.5\n";
     let sink = s3_sink(&format!("stuck/{}", topic.name), Some(&proxy.endpoint()), more);
-    let patience =
+    let timeouts =
         "[resources]\ndrain_seconds = 2\n[telemetry]\nlisten = \"127.0.0.1:0\"\nstall_seconds = 2\n";
-    let config = topic.source() + patience + &sink;
+    let config = topic.source() + timeouts + &sink;
     let mut running = Lethe::run(&place.write("lethe.toml", config)).start();
     let pages = Pages::of(&mut running);
-    pages.until("a lane", PATIENCE, |metrics| {
+    pages.until("a lane", TIMEOUT, |metrics| {
         sum(metrics, "lethe_lanes", &[]) == 1.0
     });
     let mut browser = Browser::start();
@@ -253,7 +253,7 @@ fn a_person_sees_which_lane_halted_and_why() {
     topic.trim(1, 15);
     let mut running = Lethe::run(&config).start();
     let pages = Pages::of(&mut running);
-    pages.until("a halted lane", PATIENCE, |metrics| {
+    pages.until("a halted lane", TIMEOUT, |metrics| {
         sum(metrics, "lethe_lanes_halted_total", &[]) == 1.0 && sum(metrics, "lethe_lag_records", &[]) == 0.0
     });
     let mut browser = Browser::start();

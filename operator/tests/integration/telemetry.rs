@@ -20,7 +20,7 @@ use common::process::Lethe;
 use common::proxy::{Proxy, Treatment};
 use common::{Place, env, folder_sink, s3_sink};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const ROLL: &str = "roll = { max_age_seconds = 1.0, max_idle_seconds = 0.5 }\n";
 
 /// Returns the names that `lethe metrics` lists.
@@ -55,7 +55,7 @@ fn metrics_move_with_records_files_and_quarantine_and_none_is_unlisted() {
     let pages = Pages::of(&mut running);
     until_rows(&out, 151, &mut running);
     let lag = |metrics: &_| sum(metrics, "lethe_lag_records", &[]);
-    let metrics = pages.until("no lag", PATIENCE, |metrics| {
+    let metrics = pages.until("no lag", TIMEOUT, |metrics| {
         lag(metrics) == 0.0 && sum(metrics, "lethe_files_total", &[]) > 0.0
     });
     let of = |name: &str, labels: &[&str]| sum(&metrics, name, labels);
@@ -118,7 +118,7 @@ fn metrics_move_with_records_files_and_quarantine_and_none_is_unlisted() {
         .iter()
         .for_each(|name| assert!(asked.contains(name.as_str()), "{name}"));
     running.signal("TERM");
-    running.wait(PATIENCE).expect(0);
+    running.wait(TIMEOUT).expect(0);
 }
 
 #[test]
@@ -142,33 +142,33 @@ fn lag_and_queue_tell_what_is_not_durable_while_a_store_is_away_and_the_program_
     let config = topic.source() + TELEMETRY + &sink;
     let mut running = Lethe::run(&place.write("lethe.toml", config)).start();
     let pages = Pages::of(&mut running);
-    pages.until("a lane", PATIENCE, |metrics| {
+    pages.until("a lane", TIMEOUT, |metrics| {
         sum(metrics, "lethe_lanes", &[]) == 1.0
     });
     away.store(true, SeqCst);
     topic.fill(events(40));
-    let waiting = pages.until("a retry", PATIENCE, |metrics| {
+    let waiting = pages.until("a retry", TIMEOUT, |metrics| {
         sum(metrics, "lethe_store_retries_total", &[]) > 0.0
     });
     assert!(sum(&waiting, "lethe_memory_held_bytes", &[]) > 0.0);
     assert_eq!(pages.get("/live").0, 200);
     assert!(pages.get("/").1.contains("waiting for a store or a service"));
-    pages.until("lag", PATIENCE, |metrics| {
+    pages.until("lag", TIMEOUT, |metrics| {
         sum(metrics, "lethe_lag_records", &["partition=\"0\""]) == 40.0
             && sum(metrics, "lethe_lag_seconds", &[]) > 0.0
     });
     // The lane waits with its file, so later records wait in its queue.
     topic.fill((40..60).map(event));
-    pages.until("a queue", PATIENCE, |metrics| {
+    pages.until("a queue", TIMEOUT, |metrics| {
         sum(metrics, "lethe_queue_records", &["partition=\"0\""]) > 0.0
     });
     away.store(false, SeqCst);
-    let through = pages.until("no lag", PATIENCE, |metrics| {
+    let through = pages.until("no lag", TIMEOUT, |metrics| {
         sum(metrics, "lethe_lag_records", &[]) == 0.0 && sum(metrics, "lethe_files_total", &[]) > 0.0
     });
     assert_eq!(sum(&through, "lethe_lag_seconds", &[]), 0.0);
     running.signal("TERM");
-    running.wait(PATIENCE).expect(0);
+    running.wait(TIMEOUT).expect(0);
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn a_lane_that_halts_and_a_note_to_look_at_are_counted_and_shown() {
     topic.trim(1, 15);
     let mut running = Lethe::run(&config).start();
     let pages = Pages::of(&mut running);
-    let halted = pages.until("a halted lane", PATIENCE, |metrics| {
+    let halted = pages.until("a halted lane", TIMEOUT, |metrics| {
         sum(metrics, "lethe_lanes_halted_total", &[]) == 1.0 && sum(metrics, "lethe_reviews_total", &[]) > 0.0
     });
     assert_eq!(sum(&halted, "lethe_lanes", &[]), 1.0);
@@ -201,7 +201,7 @@ fn a_lane_that_halts_and_a_note_to_look_at_are_counted_and_shown() {
         assert!(status == 200 && body.ends_with(&halted), "{page}: {body}");
     }
     running.signal("TERM");
-    running.wait(PATIENCE).expect(3);
+    running.wait(TIMEOUT).expect(3);
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn writers_of_the_same_chain_count_the_files_that_came_too_late() {
             );
             let mut running = Lethe::run(&config).start();
             let pages = Pages::of(&mut running);
-            pages.until("a lane", PATIENCE, |metrics| {
+            pages.until("a lane", TIMEOUT, |metrics| {
                 sum(metrics, "lethe_lanes", &[]) == 1.0
             });
             (running, pages)
@@ -236,14 +236,14 @@ fn writers_of_the_same_chain_count_the_files_that_came_too_late() {
             .sum()
     };
     while fenced(&writers) == 0.0 {
-        assert!(began.elapsed() < PATIENCE);
+        assert!(began.elapsed() < TIMEOUT);
         topic.fill((next..next + 5).map(event));
         next += 5;
         until_rows(&out, next, &mut writers[0].0);
     }
     for (running, _) in writers {
         running.signal("TERM");
-        running.wait(PATIENCE).expect(0);
+        running.wait(TIMEOUT).expect(0);
     }
 }
 
@@ -269,7 +269,7 @@ fn a_feed_that_changes_is_told() {
         serde_json::json!({"note_id": format!("n{number}"), "text": text}).to_string()
     };
     topic.fill((0..70).map(|number| note(number, 1)));
-    let usual = pages.until("what is usual", PATIENCE, |metrics| {
+    let usual = pages.until("what is usual", TIMEOUT, |metrics| {
         sum(metrics, "lethe_records_total", &["outcome=\"note\""]) == 70.0
     });
     assert!(
@@ -279,7 +279,7 @@ fn a_feed_that_changes_is_told() {
     assert!((0.9..1.1).contains(&sum(&usual, "lethe_drift", &["signal=\"vote_margin\""])));
     assert_eq!(sum(&usual, "lethe_drift_warnings_total", &[]), 0.0);
     topic.fill((70..110).map(|number| note(number, 10)));
-    let changed = pages.until("the change", PATIENCE, |metrics| {
+    let changed = pages.until("the change", TIMEOUT, |metrics| {
         sum(metrics, "lethe_records_total", &["outcome=\"note\""]) == 110.0
     });
     assert!(sum(&changed, "lethe_drift", &["signal=\"phi_density\""]) < 0.67);
@@ -291,9 +291,9 @@ fn a_feed_that_changes_is_told() {
         ),
         1.0
     );
-    running.until_it_says("the feed has changed", PATIENCE);
+    running.until_it_says("the feed has changed", TIMEOUT);
     running.signal("TERM");
-    running.wait(PATIENCE).expect(0);
+    running.wait(TIMEOUT).expect(0);
 }
 
 #[test]
@@ -326,14 +326,14 @@ fn probes_and_pages_say_what_is_so() {
         .expect(1)
         .says("404");
     running.signal("TERM");
-    running.wait(PATIENCE).expect(0);
+    running.wait(TIMEOUT).expect(0);
     Lethe::new(["probe", &pages.url("/ready")]).end().expect(1);
 }
 
 #[test]
 fn a_telemetry_table_that_cannot_be_is_refused_by_name() {
     let place = Place::new();
-    for (table, said) in [
+    for (table, expected) in [
         ("listen = \"nowhere\"", "telemetry.listen"),
         ("stall_seconds = 3", "key `telemetry.stall_seconds`: is 3"),
         (
@@ -356,7 +356,7 @@ fn a_telemetry_table_that_cannot_be_is_refused_by_name() {
     ] {
         let config = place.write("lethe.toml", format!("[telemetry]\n{table}\n"));
         let arguments = ["check", "-c", config.to_str().unwrap()];
-        Lethe::new(arguments).end().expect(2).says(said);
+        Lethe::new(arguments).end().expect(2).says(expected);
     }
 }
 
@@ -406,7 +406,7 @@ fn a_thousand_slow_connections_keep_no_probe_waiting() {
     });
     until_rows(&out, 1, &mut running);
     running.signal("TERM");
-    running.wait(PATIENCE).expect(0);
+    running.wait(TIMEOUT).expect(0);
 }
 
 /// Raises this process's limit of open files to the maximum.
@@ -464,5 +464,5 @@ fn responses_forbid_framing_caching_referrers_and_other_origins() {
         assert!(head.starts_with("HTTP/1.1 431 "), "{head}");
     }
     running.signal("TERM");
-    running.wait(PATIENCE).expect(0);
+    running.wait(TIMEOUT).expect(0);
 }

@@ -28,9 +28,9 @@ fn token(broker: &Server, more: &[&str]) -> String {
 
 /// Writes a token to a file atomically, as a kubelet does.
 fn put(path: &Path, token: &str) {
-    let beside = path.with_extension("new");
-    std::fs::write(&beside, token).unwrap();
-    std::fs::rename(beside, path).unwrap();
+    let replacement = path.with_extension("new");
+    std::fs::write(&replacement, token).unwrap();
+    std::fs::rename(replacement, path).unwrap();
 }
 
 /// Writes a configuration that reads a topic through the broker's listener for tokens.
@@ -60,10 +60,10 @@ fn of_endpoint(url: &str, secret: &Path, ca: &str) -> String {
 
 /// Asserts that the output has no part of a token.
 #[track_caller]
-fn assert_silent(said: &str, tokens: &[String]) {
+fn assert_silent(output: &str, tokens: &[String]) {
     for token in tokens {
         for part in token.split('.').skip(1) {
-            assert!(!said.contains(part), "a token stands in:\n{said}");
+            assert!(!output.contains(part), "a token stands in:\n{output}");
         }
     }
 }

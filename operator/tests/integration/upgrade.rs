@@ -19,9 +19,9 @@ use common::chart::{Chart, Pod, Version, group, values};
 use common::checks::{assert_intact, assert_redacted};
 use common::dataset::{Dataset, NotesFile, Tally, files};
 use common::feed::Feed;
+use common::folder_monitor::FolderMonitor;
 use common::kafka::Topic;
 use common::pages::sum;
-use common::watch::Watch;
 use serde_json::json;
 
 const PODS: usize = 3;
@@ -32,7 +32,7 @@ const BETWEEN: Duration = Duration::from_millis(80);
 const LAG: f64 = 250.0;
 /// How long the feed runs undisturbed, to measure the usual state.
 const USUAL: Duration = Duration::from_secs(4);
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// The maximum pause of a partition: half of the shortest session, to detect a partition that moved only when
 /// a member's session expired, or a pod that took its whole grace period.
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
@@ -122,7 +122,7 @@ impl Rollout {
             if lanes == f64::from(PARTITIONS) && lag < LAG {
                 return;
             }
-            assert!(began.elapsed() < PATIENCE, "{lanes} lanes, lag {lag}");
+            assert!(began.elapsed() < TIMEOUT, "{lanes} lanes, lag {lag}");
             std::thread::sleep(Duration::from_millis(200));
         }
     }
@@ -260,7 +260,7 @@ fn rehearse(example: &str) {
     } else {
         "Deployment"
     };
-    let watch = Watch::over(&out);
+    let monitor = FolderMonitor::over(&out);
     let feed = Feed::into(&topic, BETWEEN);
     let mut rollout = Rollout::default();
     for _ in 0..before.replicas() {
@@ -292,7 +292,7 @@ fn rehearse(example: &str) {
     let began = Instant::now();
     while topic.committed(&group(&topic)) != ends || rollout.sum("lethe_lag_records") != 0.0 {
         assert!(
-            began.elapsed() < PATIENCE,
+            began.elapsed() < TIMEOUT,
             "lag {}",
             rollout.sum("lethe_lag_records")
         );
@@ -305,7 +305,7 @@ fn rehearse(example: &str) {
         .drain(..)
         .for_each(|pod| pod.gone(told, before.grace()));
 
-    assert_eq!(watch.end().half_written, Vec::<String>::new());
+    assert_eq!(monitor.end().half_written, Vec::<String>::new());
     let data = Dataset::read(&out);
     assert_eq!(data.faults(&out), Vec::<String>::new());
     let produced = topic.offsets();

@@ -75,13 +75,13 @@ fn seen(out: &Path) -> Vec<(String, bool, bool)> {
 
 /// Returns the listing of an inspection with neighbouring files joined, so that it does not depend on how the
 /// stream split them.
-fn made_by(out: &Path, maker: &str) -> String {
+fn by_fingerprint(out: &Path, filter: &str) -> String {
     let arguments = [
         OsStr::new("inspect"),
         out.as_os_str(),
         OsStr::new("--json"),
-        OsStr::new("--made-by"),
-        OsStr::new(maker),
+        OsStr::new("--fingerprint"),
+        OsStr::new(filter),
     ];
     let listed = Lethe::new(arguments).end().expect(0).out;
     let lines = listed
@@ -136,10 +136,10 @@ fn a_stream_takes_up_a_bundle_that_is_published_and_goes_back_to_the_one_before(
         .collect();
     assert!(of_audits.contains(&first) && of_audits.contains(&second));
 
-    let listed = made_by(&out, &format!("bundle={first}"));
+    let listed = by_fingerprint(&out, &format!("bundle={first}"));
     assert!(listed.contains("@0..20 "), "{listed}");
     assert!(!listed.contains("@20..40 "), "{listed}");
-    let others = made_by(&out, &format!("bundle!={first}"));
+    let others = by_fingerprint(&out, &format!("bundle!={first}"));
     assert!(others.contains("@20..40 "), "{others}");
 
     // The state survives a kill.

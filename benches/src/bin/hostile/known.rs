@@ -173,10 +173,10 @@ pub(crate) fn subjects(wanted: &dyn Fn(&str) -> bool) -> anyhow::Result<Vec<Subj
         }
     });
     let redactor = Redactor::new(&labels, Action::Tag, Carried::default());
-    let sweep = lethe_core::Sweep::new(&labels, Arc::new(|_| false));
+    let propagation = lethe_core::Propagation::new(&labels, Arc::new(|_| false));
     let voting = Arc::new(Voting::default());
-    let engine =
-        Engine::new(labels, vec![member], voting, Merging::default(), redactor).sweeping(Some(sweep));
+    let engine = Engine::new(labels, vec![member], voting, Merging::default(), redactor)
+        .propagating(Some(propagation));
     let engine = Arc::new(engine);
     let process = subject(
         "many identifiers, engine that propagates",

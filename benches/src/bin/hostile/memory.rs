@@ -82,8 +82,8 @@ pub(crate) fn report(
                     String::from_utf8_lossy(&child.stderr)
                 );
             }
-            let said = String::from_utf8(child.stdout)?;
-            let (bytes, took) = said.trim().split_once(' ').context("two numbers")?;
+            let output = String::from_utf8(child.stdout)?;
+            let (bytes, took) = output.trim().split_once(' ').context("two numbers")?;
             let (bytes, took): (usize, usize) = (bytes.parse()?, took.parse()?);
             let times = took as f64 / bytes.max(1) as f64;
             let heavy = took > FLOOR && times > args.most_memory;

@@ -13,12 +13,12 @@ use crate::cursor::Cursor;
 use crate::fields::{Children, Field, Mapping, Node, a_leaf};
 use crate::known::{kind_named, push, set_kind};
 use crate::visit::Draft;
-use crate::{Diagnosis, Problem};
+use crate::{Diagnosis, PayloadError};
 
 /// Maximum nesting of values, as in the JSON reader.
 const MAX_DEPTH: usize = 128;
 
-type Step = Result<(), Problem>;
+type Step = Result<(), PayloadError>;
 
 /// Reads an event from the cursor's position to the end of the payload.
 pub(super) fn event(shape: &Shape, mapping: &Mapping, cursor: Cursor<'_>) -> Result<NoteEvent, Diagnosis> {
@@ -32,7 +32,7 @@ pub(super) fn event(shape: &Shape, mapping: &Mapping, cursor: Cursor<'_>) -> Res
     let read = walk.object(shape.root(), &mapping.root, true);
     let read = read.and_then(|()| match walk.cursor.left() {
         0 => Ok(()),
-        _ => Err(Problem::NotOfSchema),
+        _ => Err(PayloadError::NotOfSchema),
     });
     let at = walk.cursor.at();
     let fail = |field: Option<Field>, problem| Diagnosis {
@@ -43,8 +43,8 @@ pub(super) fn event(shape: &Shape, mapping: &Mapping, cursor: Cursor<'_>) -> Res
     read.map_err(|problem| fail(walk.draft.reading, problem))?;
     match walk.draft.missing(mapping.required) {
         None => Ok(walk.draft.event),
-        Some(field) if walk.placed & field.bit() == 0 => Err(fail(Some(field), Problem::NotInSchema)),
-        Some(field) => Err(fail(Some(field), Problem::Missing)),
+        Some(field) if walk.placed & field.bit() == 0 => Err(fail(Some(field), PayloadError::NotInSchema)),
+        Some(field) => Err(fail(Some(field), PayloadError::Missing)),
     }
 }
 
@@ -69,7 +69,7 @@ impl<'s, 'p> Walk<'s, 'p> {
     /// Runs a step one level deeper.
     fn within(&mut self, step: impl FnOnce(&mut Self) -> Step) -> Step {
         if self.depth == MAX_DEPTH {
-            return Err(Problem::TooDeep);
+            return Err(PayloadError::TooDeep);
         }
         self.depth += 1;
         step(self)?;
@@ -96,7 +96,7 @@ impl<'s, 'p> Walk<'s, 'p> {
             Type::Map(values) => {
                 self.within(|walk| walk.pairs(|walk, key| walk.member(key, *values, children, &mut seen)))
             }
-            _ => Err(Problem::NotAnObject),
+            _ => Err(PayloadError::NotAnObject),
         }
     }
 
@@ -109,7 +109,7 @@ impl<'s, 'p> Walk<'s, 'p> {
         // At most ten children, since there are ten fields.
         if *seen & (1 << child) != 0 {
             self.draft.reading = Some(a_leaf(node));
-            return Err(Problem::Duplicate);
+            return Err(PayloadError::Duplicate);
         }
         *seen |= 1 << child;
         let field = match node {
@@ -126,7 +126,7 @@ impl<'s, 'p> Walk<'s, 'p> {
                 Scalar::Null => {}
                 Scalar::Text(text) => self.draft.string(field, &text)?,
                 Scalar::Integer(number) => self.draft.integer(field, number)?,
-                Scalar::Other => return Err(Problem::WrongType),
+                Scalar::Other => return Err(PayloadError::WrongType),
             }
         }
         self.draft.reading = None;
@@ -134,7 +134,7 @@ impl<'s, 'p> Walk<'s, 'p> {
     }
 
     /// Reads a value that is neither a list nor a record. Lower-cases symbols of an enum if `lower` is set.
-    fn scalar(&mut self, id: Id, lower: bool) -> Result<Scalar<'p>, Problem> {
+    fn scalar(&mut self, id: Id, lower: bool) -> Result<Scalar<'p>, PayloadError> {
         let shape = self.shape;
         Ok(match shape.get(id) {
             Type::Null => Scalar::Null,
@@ -142,7 +142,7 @@ impl<'s, 'p> Walk<'s, 'p> {
             Type::Union(types) => {
                 let chosen = self.choice(types)?;
                 return match shape.get(chosen) {
-                    Type::Union(_) => Err(Problem::NotOfSchema),
+                    Type::Union(_) => Err(PayloadError::NotOfSchema),
                     _ => self.scalar(chosen, lower),
                 };
             }
@@ -188,7 +188,7 @@ impl<'s, 'p> Walk<'s, 'p> {
                     .iter()
                     .try_for_each(|(name, field)| walk.named(name, *field))
             }),
-            _ => Err(Problem::WrongType),
+            _ => Err(PayloadError::WrongType),
         }
     }
 
@@ -207,7 +207,7 @@ impl<'s, 'p> Walk<'s, 'p> {
                     match name.as_str() {
                         "kind" => match self.scalar(*field, true)? {
                             Scalar::Text(name) => named = Some(kind_named(&name)),
-                            _ => return Err(Problem::WrongType),
+                            _ => return Err(PayloadError::WrongType),
                         },
                         "value" => {
                             valued = true;
@@ -217,10 +217,10 @@ impl<'s, 'p> Walk<'s, 'p> {
                     }
                 }
                 // The value may precede its kind.
-                let kind = named.filter(|_| valued).ok_or(Problem::WrongType)?;
+                let kind = named.filter(|_| valued).ok_or(PayloadError::WrongType)?;
                 self.kind(first, kind)
             }
-            _ => Err(Problem::WrongType),
+            _ => Err(PayloadError::WrongType),
         }
     }
 
@@ -251,7 +251,7 @@ impl<'s, 'p> Walk<'s, 'p> {
                     Scalar::Null => {}
                     Scalar::Text(text) => known(self, &text),
                     Scalar::Integer(number) => known(self, &number.to_string()),
-                    Scalar::Other => return Err(Problem::WrongType),
+                    Scalar::Other => return Err(PayloadError::WrongType),
                 }
                 Ok(())
             }
@@ -268,7 +268,7 @@ impl<'s, 'p> Walk<'s, 'p> {
             Type::Null => Ok(()),
             Type::Boolean => match self.cursor.array()? {
                 [0 | 1] => Ok(()),
-                _ => Err(Problem::NotOfSchema),
+                _ => Err(PayloadError::NotOfSchema),
             },
             Type::Integer | Type::Time | Type::Moment(_) | Type::Local(_) | Type::Date => {
                 self.cursor.varint().map(drop)
@@ -326,44 +326,44 @@ impl<'s, 'p> Walk<'s, 'p> {
             each(self, count.unsigned_abs())?;
             let read = (self.cursor.at() - begin) as u64;
             if bytes.is_some_and(|bytes| bytes != read) {
-                return Err(Problem::NotOfSchema);
+                return Err(PayloadError::NotOfSchema);
             }
         }
     }
 
     /// Reads the chosen type of a union.
-    fn choice(&mut self, types: &[Id]) -> Result<Id, Problem> {
+    fn choice(&mut self, types: &[Id]) -> Result<Id, PayloadError> {
         Ok(types[self.index(types.len())?])
     }
 
     /// Reads an index into a list of `len`.
-    fn index(&mut self, len: usize) -> Result<usize, Problem> {
+    fn index(&mut self, len: usize) -> Result<usize, PayloadError> {
         usize::try_from(self.cursor.zigzag()?)
             .ok()
             .filter(|&index| index < len)
-            .ok_or(Problem::NotOfSchema)
+            .ok_or(PayloadError::NotOfSchema)
     }
 
-    fn length(&mut self) -> Result<u64, Problem> {
-        u64::try_from(self.cursor.zigzag()?).map_err(|_| Problem::NotOfSchema)
+    fn length(&mut self) -> Result<u64, PayloadError> {
+        u64::try_from(self.cursor.zigzag()?).map_err(|_| PayloadError::NotOfSchema)
     }
 
-    fn bytes(&mut self) -> Result<&'p [u8], Problem> {
+    fn bytes(&mut self) -> Result<&'p [u8], PayloadError> {
         let length = self.length()?;
         self.cursor.take_long(length)
     }
 
-    fn text(&mut self) -> Result<&'p str, Problem> {
-        std::str::from_utf8(self.bytes()?).map_err(|_| Problem::NotUtf8)
+    fn text(&mut self) -> Result<&'p str, PayloadError> {
+        std::str::from_utf8(self.bytes()?).map_err(|_| PayloadError::NotUtf8)
     }
 }
 
 /// Formats a local date, or date and time, as ISO 8601 without an offset.
-fn local(seconds: Option<i64>, nanos: i64, date_only: bool) -> Result<String, Problem> {
-    let nanos = i32::try_from(nanos).map_err(|_| Problem::NotADate)?;
+fn local(seconds: Option<i64>, nanos: i64, date_only: bool) -> Result<String, PayloadError> {
+    let nanos = i32::try_from(nanos).map_err(|_| PayloadError::NotADate)?;
     let at = seconds
         .and_then(|seconds| jiff::Timestamp::new(seconds, nanos).ok())
-        .ok_or(Problem::NotADate)?;
+        .ok_or(PayloadError::NotADate)?;
     let at = jiff::tz::Offset::UTC.to_datetime(at);
     Ok(if date_only {
         at.date().to_string()

@@ -9,7 +9,7 @@ use lethe_core::{Change, Changed, Identifier, Span};
 
 use super::envelope::{Hole, Skeleton};
 use super::table::{self, Element, Rule};
-use crate::Problem;
+use crate::PayloadError;
 use crate::fhir::codes::LocalSystems;
 
 /// Separates two parts of the text.
@@ -244,7 +244,7 @@ impl<'c> Draft<'c> {
     ///
     /// # Errors
     /// An error if the narrative is too long.
-    pub(super) fn part(&mut self, text: &str) -> Result<Option<usize>, Problem> {
+    pub(super) fn part(&mut self, text: &str) -> Result<Option<usize>, PayloadError> {
         let Some(base) = self.block(text)? else {
             return Ok(None);
         };
@@ -255,7 +255,7 @@ impl<'c> Draft<'c> {
     ///
     /// # Errors
     /// An error if the narrative is too long.
-    pub(super) fn block(&mut self, text: &str) -> Result<Option<usize>, Problem> {
+    pub(super) fn block(&mut self, text: &str) -> Result<Option<usize>, PayloadError> {
         if text.trim().is_empty() {
             return Ok(None);
         }
@@ -265,7 +265,7 @@ impl<'c> Draft<'c> {
         let base = self.note.len();
         self.note.push_str(text);
         if self.note.len() > self.max_note_bytes {
-            return Err(Problem::TooLarge);
+            return Err(PayloadError::TooLarge);
         }
         Ok(Some(base))
     }
@@ -282,9 +282,9 @@ impl<'c> Draft<'c> {
     ///
     /// # Errors
     /// An error if it exceeds 4 GiB, the limit of spans.
-    pub(super) fn span(&mut self, start: usize, end: usize) -> Result<usize, Problem> {
+    pub(super) fn span(&mut self, start: usize, end: usize) -> Result<usize, PayloadError> {
         self.parts
-            .push(Span::new(start, end).map_err(|_| Problem::TooLarge)?);
+            .push(Span::new(start, end).map_err(|_| PayloadError::TooLarge)?);
         Ok(self.parts.len() - 1)
     }
 

@@ -5,7 +5,7 @@ use super::envelope::Hole;
 use super::narrative::{Narrative, layout};
 use super::people::Parts;
 use super::table;
-use crate::Problem;
+use crate::PayloadError;
 use crate::markup::{Lines, Unread, document_text, from_base64};
 
 /// An element whose text is read as a whole.
@@ -136,7 +136,7 @@ impl Free {
     ///
     /// # Errors
     /// An error if the note is too long.
-    pub(super) fn finish(self, draft: &mut Draft<'_>) -> Result<String, Problem> {
+    pub(super) fn finish(self, draft: &mut Draft<'_>) -> Result<String, PayloadError> {
         // Images and the like are dropped.
         let text = match &self.encoded {
             Some(encoded) => encoded.text(draft.max_note_bytes).unwrap_or_default(),
@@ -174,7 +174,7 @@ impl Leaf {
         draft: &mut Draft<'_>,
         local: &[u8],
         attributes: Attributes,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), PayloadError> {
         match &mut self.what {
             What::Narrative(narrative) => narrative.start(draft, local, attributes)?,
             What::Free(free) => free.start(draft, local, &attributes),
@@ -188,7 +188,7 @@ impl Leaf {
     ///
     /// # Errors
     /// An error if there are too many parts.
-    pub(super) fn end(&mut self, draft: &mut Draft<'_>, local: &[u8]) -> Result<(), Problem> {
+    pub(super) fn end(&mut self, draft: &mut Draft<'_>, local: &[u8]) -> Result<(), PayloadError> {
         match &mut self.what {
             What::Narrative(narrative) => narrative.end(draft, local)?,
             What::Free(free) => free.end(local),

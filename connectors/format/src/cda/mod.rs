@@ -44,7 +44,7 @@ use lethe_core::{Enclosed, EventKind, NoteEvent};
 use serde::{Deserialize, Serialize};
 
 use crate::fhir::codes::LocalSystems;
-use crate::{Diagnosis, Format, MAX_NOTE_BYTES, Problem};
+use crate::{Diagnosis, Format, MAX_NOTE_BYTES, PayloadError};
 
 /// Settings of the `cda` format.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -94,7 +94,7 @@ impl Format for CdaFormat {
         let missing = |field| Diagnosis {
             field: Some(field),
             byte: payload.len(),
-            problem: Problem::Missing,
+            problem: PayloadError::Missing,
         };
         let (header, skeleton) = parse(payload, self.max_note_bytes, &self.code_systems)?;
         if !header.has_body {
@@ -104,7 +104,7 @@ impl Format for CdaFormat {
             return Err(Diagnosis {
                 field: None,
                 byte: 0,
-                problem: Problem::Unsupported,
+                problem: PayloadError::Unsupported,
             });
         }
         let note_id = header.set_id.or(header.id).ok_or_else(|| missing("id"))?;
@@ -147,9 +147,9 @@ fn parse(
         problem,
     };
     if payload.len() / 4 > max_note_bytes.saturating_add(1 << 12) {
-        return Err(fail(payload.len(), Problem::TooLarge));
+        return Err(fail(payload.len(), PayloadError::TooLarge));
     }
-    let text = decode(payload).ok_or(fail(0, Problem::NotUtf8))?;
+    let text = decode(payload).ok_or(fail(0, PayloadError::NotUtf8))?;
     reader::Reader::new(&text, max_note_bytes, local).read()
 }
 

@@ -7,7 +7,7 @@
 use super::draft::{Attributes, Draft};
 use super::envelope::Hole;
 use super::table;
-use crate::Problem;
+use crate::PayloadError;
 use crate::markup::Lines;
 
 /// A narrative while it is read.
@@ -171,7 +171,7 @@ impl Narrative {
         draft: &mut Draft<'_>,
         local: &[u8],
         attributes: Attributes,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), PayloadError> {
         self.flush(draft)?;
         layout(&mut self.lines, local, true);
         let parent = self.parent();
@@ -253,7 +253,7 @@ impl Narrative {
     ///
     /// # Errors
     /// An error if there are too many parts.
-    pub(super) fn end(&mut self, draft: &mut Draft<'_>, local: &[u8]) -> Result<(), Problem> {
+    pub(super) fn end(&mut self, draft: &mut Draft<'_>, local: &[u8]) -> Result<(), PayloadError> {
         self.flush(draft)?;
         layout(&mut self.lines, local, false);
         let Some(open) = self.open.pop() else {
@@ -289,7 +289,7 @@ impl Narrative {
     }
 
     /// Ends a run of text.
-    fn flush(&mut self, draft: &mut Draft<'_>) -> Result<(), Problem> {
+    fn flush(&mut self, draft: &mut Draft<'_>) -> Result<(), PayloadError> {
         let Some(run) = self.run.take() else {
             return Ok(());
         };
@@ -317,7 +317,7 @@ impl Narrative {
     ///
     /// # Errors
     /// An error if it is too long.
-    pub(super) fn finish(mut self, draft: &mut Draft<'_>) -> Result<(), Problem> {
+    pub(super) fn finish(mut self, draft: &mut Draft<'_>) -> Result<(), PayloadError> {
         self.flush(draft)?;
         draft.block(&self.lines.finish())?;
         Ok(())

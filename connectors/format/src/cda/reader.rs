@@ -13,7 +13,7 @@ use super::scope::Scope;
 use super::table::{self, Element, Rule};
 use crate::fhir::codes::LocalSystems;
 use crate::markup::Unread;
-use crate::{Diagnosis, Problem};
+use crate::{Diagnosis, PayloadError};
 
 /// Maximum nesting of elements. C-CDA nests some forty deep.
 const MAX_DEPTH: usize = 200;
@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
             match self.xml.read_event() {
                 Ok(Event::Start(start)) => {
                     if closed {
-                        return Err(self.fail(None, Problem::NotXml));
+                        return Err(self.fail(None, PayloadError::NotXml));
                     }
                     self.start(&start)?;
                 }
@@ -61,11 +61,11 @@ impl<'a> Reader<'a> {
                 }
                 Ok(Event::Text(text)) => match text.decode() {
                     Ok(text) => self.text(&text),
-                    Err(_) => return Err(self.fail(None, Problem::NotUtf8)),
+                    Err(_) => return Err(self.fail(None, PayloadError::NotUtf8)),
                 },
                 Ok(Event::CData(text)) => match text.decode() {
                     Ok(text) => self.text(&text),
-                    Err(_) => return Err(self.fail(None, Problem::NotUtf8)),
+                    Err(_) => return Err(self.fail(None, PayloadError::NotUtf8)),
                 },
                 Ok(Event::GeneralRef(reference)) => {
                     let c = match reference.resolve_char_ref() {
@@ -80,22 +80,22 @@ impl<'a> Reader<'a> {
                         },
                         Err(_) => None,
                     };
-                    let c = c.ok_or_else(|| self.fail(None, Problem::NotXml))?;
+                    let c = c.ok_or_else(|| self.fail(None, PayloadError::NotXml))?;
                     self.text(c.encode_utf8(&mut [0; 4]));
                 }
-                Ok(Event::DocType(_)) => return Err(self.fail(None, Problem::Unsupported)),
+                Ok(Event::DocType(_)) => return Err(self.fail(None, PayloadError::Unsupported)),
                 Ok(Event::Eof) if closed => {
                     self.header.text = std::mem::take(&mut self.draft.note);
                     return Ok((self.header, self.draft.finish()));
                 }
-                Ok(Event::Eof) => return Err(self.fail(None, Problem::Truncated)),
+                Ok(Event::Eof) => return Err(self.fail(None, PayloadError::Truncated)),
                 Ok(_) => {}
-                Err(_) => return Err(self.fail(None, Problem::NotXml)),
+                Err(_) => return Err(self.fail(None, PayloadError::NotXml)),
             }
         }
     }
 
-    fn fail(&self, field: Option<&'static str>, problem: Problem) -> Diagnosis {
+    fn fail(&self, field: Option<&'static str>, problem: PayloadError) -> Diagnosis {
         let at = self.xml.buffer_position().max(self.xml.error_position());
         Diagnosis {
             field,
@@ -106,17 +106,17 @@ impl<'a> Reader<'a> {
 
     fn start(&mut self, start: &BytesStart<'_>) -> Result<(), Diagnosis> {
         if self.path.len() >= MAX_DEPTH || self.draft.identifiers.len() > MAX_IDENTIFIERS {
-            return Err(self.fail(None, Problem::TooComplex));
+            return Err(self.fail(None, PayloadError::TooComplex));
         }
         let local = start.local_name();
         let name = interned(local.as_ref());
         if self.path.is_empty() && name != "ClinicalDocument" {
-            return Err(self.fail(None, Problem::Unsupported));
+            return Err(self.fail(None, PayloadError::Unsupported));
         }
         let parent = self.path.last().copied().unwrap_or_default();
         self.path.push(name);
         if self.scope.start(start, self.path.len()).is_err() {
-            return Err(self.fail(None, Problem::TooComplex));
+            return Err(self.fail(None, PayloadError::TooComplex));
         }
         let attributes = self.attributes(start);
         if let Some(leaf) = &mut self.leaf {

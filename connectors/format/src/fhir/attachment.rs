@@ -4,11 +4,11 @@ use lethe_core::Known;
 
 use super::table::Paths;
 use super::value::{Object, str_of};
-use crate::Problem;
+use crate::PayloadError;
 use crate::markup::{Unread, document_text, essence, from_base64, is_read};
 
 /// The problem, and the element that has it.
-pub(super) type Fault = (&'static str, Problem);
+pub(super) type FieldError = (&'static str, PayloadError);
 
 /// The content of an attachment.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -21,30 +21,31 @@ pub(super) struct Document {
 /// Returns the attachment's document; `None` if it is empty and has no URL.
 ///
 /// # Errors
-/// A [`Fault`] if it cannot be read.
+/// A [`FieldError`] if it cannot be read.
 pub(super) fn read(
     attachment: &Object<'_>,
     paths: &Paths,
     max_bytes: usize,
-) -> Result<Option<Document>, Fault> {
+) -> Result<Option<Document>, FieldError> {
     let fault = |why| match why {
         Unread::Data(problem) => (paths.data, problem),
         Unread::ContentType(problem) => (paths.content_type, problem),
     };
     let Some(data) = str_of(attachment, "data") else {
         return match attachment.get("url") {
-            Some(_) => Err((paths.data, Problem::Missing)),
+            Some(_) => Err((paths.data, PayloadError::Missing)),
             None => Ok(None),
         };
     };
-    let content_type = str_of(attachment, "contentType").ok_or((paths.content_type, Problem::Missing))?;
+    let content_type =
+        str_of(attachment, "contentType").ok_or((paths.content_type, PayloadError::Missing))?;
     let xml = matches!(
         essence(content_type).as_str(),
         "text/xml" | "application/xml" | "application/hl7-cda+xml" | "application/cda+xml"
     );
     // Checked before decoding, since unsupported content may be large.
     if !xml && !is_read(content_type) {
-        return Err((paths.content_type, Problem::Unsupported));
+        return Err((paths.content_type, PayloadError::Unsupported));
     }
     // The markup of a document counts too, up to a limit.
     let limit = if xml {
@@ -82,20 +83,20 @@ mod tests {
             let json = value.to_string();
             let attachment = crate::fhir::tree::parse(json.as_bytes()).unwrap();
             let document = read(&attachment, &PATHS, 1000)?;
-            Ok::<_, Fault>(document.map(|document| document.text))
+            Ok::<_, FieldError>(document.map(|document| document.text))
         };
         assert_eq!(
             told(json!({"url": "Binary/1", "contentType": "text/plain"})),
-            Err(("data", Problem::Missing))
+            Err(("data", PayloadError::Missing))
         );
         assert_eq!(told(json!({"title": "x"})), Ok(None));
         assert_eq!(
             told(json!({"data": "YQ=="})),
-            Err(("contentType", Problem::Missing))
+            Err(("contentType", PayloadError::Missing))
         );
         assert_eq!(
             told(json!({"data": "YQ==", "contentType": "text/xml"})),
-            Err(("data", Problem::Truncated))
+            Err(("data", PayloadError::Truncated))
         );
         assert_eq!(
             told(json!({"data": "YQ", "contentType": "text/plain"})),

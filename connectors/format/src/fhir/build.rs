@@ -14,7 +14,7 @@ use jiff::ToSpan;
 use jiff::civil::Date;
 use lethe_core::{Change, Identifier, Known, KnownKind, Span, StructuralText};
 
-use super::attachment::{self, Fault};
+use super::attachment::{self, FieldError};
 use super::codes::LocalSystems;
 use super::ids::{self, Target};
 use super::index::Index;
@@ -22,7 +22,7 @@ use super::node::{Field, Kept, Node};
 use super::table::{BUNDLE, Element, Form, NARRATIVE_STATUS, Need, QUANTITY, Rule, Who};
 use super::value::{Object, Value, str_of};
 use super::{dates, index, structure, table};
-use crate::Problem;
+use crate::PayloadError;
 use crate::distinct::Distinct;
 
 /// Separates two parts of the narrative.
@@ -60,7 +60,7 @@ pub(super) struct Builder<'v> {
     /// Whether there is a text that the note is about.
     pub(super) has_body: bool,
     /// The first document that could not be read.
-    pub(super) unread: Option<Fault>,
+    pub(super) unread: Option<FieldError>,
 }
 
 impl<'v> Builder<'v> {
@@ -101,7 +101,7 @@ impl<'v> Builder<'v> {
     ///
     /// # Errors
     /// An error if the narrative is too long.
-    pub(super) fn message(&mut self, root: &Object<'_>) -> Result<Option<Node>, Fault> {
+    pub(super) fn message(&mut self, root: &Object<'_>) -> Result<Option<Node>, FieldError> {
         if self.narrative && structure::has_generated(root) {
             self.generated = true;
             self.displays = structure::displays(root);
@@ -121,7 +121,7 @@ impl<'v> Builder<'v> {
         self.resource(root, false)
     }
 
-    fn resource(&mut self, resource: &Object<'_>, contained: bool) -> Result<Option<Node>, Fault> {
+    fn resource(&mut self, resource: &Object<'_>, contained: bool) -> Result<Option<Node>, FieldError> {
         let Some(kind) = index::kind_of(resource).filter(|&kind| kind != "Bundle") else {
             return Ok(None);
         };
@@ -153,7 +153,7 @@ impl<'v> Builder<'v> {
         elements: &'static [Element],
         object: &Object<'_>,
         fields: Vec<Field>,
-    ) -> Result<Option<Node>, Fault> {
+    ) -> Result<Option<Node>, FieldError> {
         self.note_unlisted(elements, object, &fields);
         self.fields(elements, object, fields)
     }
@@ -164,7 +164,7 @@ impl<'v> Builder<'v> {
         elements: &'static [Element],
         object: &Object<'_>,
         mut fields: Vec<Field>,
-    ) -> Result<Option<Node>, Fault> {
+    ) -> Result<Option<Node>, FieldError> {
         for element in elements {
             let Some(value) = object.get(element.name).filter(|value| !value.is_null()) else {
                 continue;
@@ -190,7 +190,7 @@ impl<'v> Builder<'v> {
         Ok((!fields.is_empty()).then_some(Node::Object(fields)))
     }
 
-    fn value(&mut self, rule: Rule, value: &Value<'_>) -> Result<Option<Node>, Fault> {
+    fn value(&mut self, rule: Rule, value: &Value<'_>) -> Result<Option<Node>, FieldError> {
         let Value::Array(values) = value else {
             return self.one(rule, value);
         };
@@ -205,7 +205,7 @@ impl<'v> Builder<'v> {
         Ok((!nodes.is_empty()).then_some(Node::List(nodes)))
     }
 
-    fn one(&mut self, rule: Rule, value: &Value<'_>) -> Result<Option<Node>, Fault> {
+    fn one(&mut self, rule: Rule, value: &Value<'_>) -> Result<Option<Node>, FieldError> {
         let outer = std::mem::replace(&mut self.rule, rule.word());
         let before = self.changes.len();
         let node = self.by_rule(rule, value);
@@ -216,7 +216,7 @@ impl<'v> Builder<'v> {
         node
     }
 
-    fn by_rule(&mut self, rule: Rule, value: &Value<'_>) -> Result<Option<Node>, Fault> {
+    fn by_rule(&mut self, rule: Rule, value: &Value<'_>) -> Result<Option<Node>, FieldError> {
         Ok(match (rule, value) {
             (Rule::Keep(form), value) => Some(value)
                 .filter(|value| form.fits(value))
@@ -268,7 +268,7 @@ impl<'v> Builder<'v> {
     }
 
     /// Returns the number of a part of the narrative; `None` if it is empty.
-    fn part(&mut self, text: &str, body: bool) -> Result<Option<usize>, Fault> {
+    fn part(&mut self, text: &str, body: bool) -> Result<Option<usize>, FieldError> {
         if !self.narrative || text.trim().is_empty() {
             return Ok(None);
         }
@@ -277,7 +277,7 @@ impl<'v> Builder<'v> {
         }
         let start = self.text.len();
         self.text.push_str(text);
-        let too_large = ("text", Problem::TooLarge);
+        let too_large = ("text", PayloadError::TooLarge);
         if self.text.len() > self.max_note_bytes {
             return Err(too_large);
         }
@@ -288,7 +288,7 @@ impl<'v> Builder<'v> {
         Ok(Some(self.parts.len() - 1))
     }
 
-    fn narrative(&mut self, object: &Object<'_>) -> Result<Option<Node>, Fault> {
+    fn narrative(&mut self, object: &Object<'_>) -> Result<Option<Node>, FieldError> {
         let Some(div) = str_of(object, "div").filter(|_| self.narrative) else {
             return Ok(None);
         };
@@ -308,8 +308,8 @@ impl<'v> Builder<'v> {
         Ok(part.map(|part| Node::Narrative { status, part }))
     }
 
-    fn attachment(&mut self, rule: Rule, object: &Object<'_>) -> Result<Option<Node>, Fault> {
-        static BESIDE: &[Element] = &[
+    fn attachment(&mut self, rule: Rule, object: &Object<'_>) -> Result<Option<Node>, FieldError> {
+        static SIBLINGS: &[Element] = &[
             Element {
                 name: "language",
                 rule: Rule::Keep(Form::Language),
@@ -341,14 +341,14 @@ impl<'v> Builder<'v> {
                 let Some(part) = self.part(&document.text, true)? else {
                     return Ok(None);
                 };
-                let beside = match self.fields(BESIDE, object, Vec::new())? {
+                let siblings = match self.fields(SIBLINGS, object, Vec::new())? {
                     Some(Node::Object(fields)) => fields,
                     _ => Vec::new(),
                 };
-                let beside = beside.into();
-                Ok(Some(Node::Data { part, beside }))
+                let siblings = siblings.into();
+                Ok(Some(Node::Data { part, siblings }))
             }
-            Err(fault @ (_, Problem::TooLarge)) => Err(fault),
+            Err(fault @ (_, PayloadError::TooLarge)) => Err(fault),
             Err(fault) => {
                 self.unread.get_or_insert(fault);
                 Ok(None)

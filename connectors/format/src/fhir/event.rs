@@ -3,24 +3,24 @@
 use jiff::civil::Date;
 use lethe_core::{EventKind, KnownKind, NoteEvent, Sensitive};
 
-use super::attachment::Fault;
+use super::attachment::FieldError;
 use super::build::{authority, identifier_kind};
 use super::ids::{self, Target};
 use super::index::Index;
 use super::value::{Object, Value, object, objects, str_of};
 use super::{PatientIdFrom, dates};
-use crate::Problem;
+use crate::PayloadError;
 
 /// Returns the event without its text.
 ///
 /// # Errors
 /// An error if the message has no note, or nothing that identifies it.
-pub(super) fn of(root: &Object<'_>, index: &Index<'_>, from: PatientIdFrom) -> Result<NoteEvent, Fault> {
+pub(super) fn of(root: &Object<'_>, index: &Index<'_>, from: PatientIdFrom) -> Result<NoteEvent, FieldError> {
     let Some(first) = index.notes.first() else {
         return Err(match str_of(root, "resourceType") {
-            None => ("resourceType", Problem::Missing),
-            Some("Bundle") => ("Bundle.entry.resource", Problem::Missing),
-            Some(_) => ("resourceType", Problem::Unsupported),
+            None => ("resourceType", PayloadError::Missing),
+            Some("Bundle") => ("Bundle.entry.resource", PayloadError::Missing),
+            Some(_) => ("resourceType", PayloadError::Unsupported),
         });
     };
     // The note is a valid one, if there is any.
@@ -39,7 +39,7 @@ pub(super) fn of(root: &Object<'_>, index: &Index<'_>, from: PatientIdFrom) -> R
     let author = object(note, "author").or_else(|| object(note, "performer"));
     let patient = patient_id(note, index, from);
     Ok(NoteEvent {
-        note_id: note_id(root, note).ok_or(("id", Problem::Missing))?.into(),
+        note_id: note_id(root, note).ok_or(("id", PayloadError::Missing))?.into(),
         version,
         patient_id: patient.as_ref().map(|(id, _)| Sensitive::from(*id)),
         patient_authority: patient.and_then(|(_, system)| system).map(authority),
@@ -63,10 +63,10 @@ pub(super) fn day(millis: i64) -> Option<Date> {
 }
 
 fn has_status(note: &Object<'_>, of: &[&str]) -> bool {
-    let mut said = ["status", "docStatus"]
+    let mut statuses = ["status", "docStatus"]
         .into_iter()
         .filter_map(|name| str_of(note, name));
-    said.any(|status| of.contains(&status))
+    statuses.any(|status| of.contains(&status))
 }
 
 fn note_id<'v>(root: &'v Object<'v>, note: &'v Object<'v>) -> Option<&'v str> {

@@ -59,12 +59,12 @@ impl Filling<'_> {
                 members.named("div", |out| string(&div, out));
                 members.end(b'}')?;
             }
-            Node::Data { part: at, beside } => {
+            Node::Data { part: at, siblings } => {
                 use base64::Engine;
                 let data = base64::engine::general_purpose::STANDARD.encode(part(*at)?);
                 let mut members = Members::begin(b'{', out);
                 members.named("contentType", |out| string("text/plain; charset=utf-8", out));
-                members.add(|out| self.fields(beside, out).is_some());
+                members.add(|out| self.fields(siblings, out).is_some());
                 members.named("data", |out| string(&data, out));
                 members.end(b'}')?;
             }
@@ -202,18 +202,18 @@ fn write_kept(kept: &Kept, out: &mut Vec<u8>) {
 /// separate member, with an underscore before the name; a repeated one then has a null in its own array (FHIR
 /// R4, section 2.6.2).
 fn masked(field: &Field, members: &mut Members<'_>) {
-    const SAID: &[u8] = br#"{"extension":[{"url":"http://hl7.org/fhir/StructureDefinition/data-absent-reason","valueCode":"masked"}]}"#;
-    let said = |out: &mut Vec<u8>| match field.list {
-        true => out.extend([b"[", SAID, b"]"].concat()),
-        false => out.extend(SAID),
+    const ABSENT: &[u8] = br#"{"extension":[{"url":"http://hl7.org/fhir/StructureDefinition/data-absent-reason","valueCode":"masked"}]}"#;
+    let absent = |out: &mut Vec<u8>| match field.list {
+        true => out.extend([b"[", ABSENT, b"]"].concat()),
+        false => out.extend(ABSENT),
     };
     if field.primitive {
-        members.named(&format!("_{}", field.name), said);
+        members.named(&format!("_{}", field.name), absent);
         if field.list {
             members.named(field.name, |out| out.extend(b"[null]"));
         }
     } else {
-        members.named(field.name, said);
+        members.named(field.name, absent);
     }
 }
 

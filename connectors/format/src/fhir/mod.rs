@@ -52,7 +52,7 @@ use self::codes::LocalSystems;
 use self::fill::Filling;
 use self::index::Index;
 use self::node::Node;
-use crate::{Diagnosis, Format, MAX_NOTE_BYTES, Problem};
+use crate::{Diagnosis, Format, MAX_NOTE_BYTES, PayloadError};
 
 /// Settings of the `fhir` format.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -123,7 +123,7 @@ impl Format for FhirFormat {
             problem,
         };
         if payload.len() / 2 > self.max_note_bytes.saturating_add(1 << 10) {
-            return Err(fail(None, Problem::TooLarge));
+            return Err(fail(None, PayloadError::TooLarge));
         }
         let root = tree::parse(payload)?;
         let index = Index::new(&root);
@@ -145,13 +145,13 @@ impl Format for FhirFormat {
             if index.notes.first().and_then(|note| index::kind_of(note)) == Some("DocumentReference") {
                 return Err(fail(
                     Some("DocumentReference.content.attachment.data"),
-                    Problem::Missing,
+                    PayloadError::Missing,
                 ));
             }
         }
         if self.keep_message {
             event.enclosed = Some(Enclosed(Arc::new(Message {
-                root: node.ok_or_else(|| fail(Some("resourceType"), Problem::Unsupported))?,
+                root: node.ok_or_else(|| fail(Some("resourceType"), PayloadError::Unsupported))?,
                 parts: found.parts,
                 identifiers: found.identifiers,
                 ids: found.ids,

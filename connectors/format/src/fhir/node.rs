@@ -23,7 +23,7 @@ pub(super) enum Node {
     /// A part of the narrative as a plain-text attachment.
     Data {
         part: usize,
-        beside: Box<[Field]>,
+        siblings: Box<[Field]>,
     },
     /// A structured identifier, to be replaced.
     Label(usize),

@@ -10,7 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use serde_json::Number;
 
 use super::value::{Object, Value};
-use crate::{Diagnosis, Problem};
+use crate::{Diagnosis, PayloadError};
 
 /// Maximum number of values in one message. Each takes some 250 bytes of memory in all, however short it is.
 pub(crate) const MAX_VALUES: usize = 1_000_000;
@@ -26,7 +26,7 @@ pub(super) fn parse(payload: &[u8]) -> Result<Object<'_>, Diagnosis> {
         byte,
         problem,
     };
-    let text = std::str::from_utf8(payload).map_err(|e| fail(e.valid_up_to(), Problem::NotUtf8))?;
+    let text = std::str::from_utf8(payload).map_err(|e| fail(e.valid_up_to(), PayloadError::NotUtf8))?;
     let json = text.strip_prefix('\u{feff}').unwrap_or(text);
     let budget = Budget {
         left: Cell::new(MAX_VALUES),
@@ -43,12 +43,12 @@ pub(super) fn parse(payload: &[u8]) -> Result<Object<'_>, Diagnosis> {
     });
     match value {
         Ok(Value::Object(object)) => Ok(object),
-        Ok(_) => Err(fail(payload.len(), Problem::NotAnObject)),
+        Ok(_) => Err(fail(payload.len(), PayloadError::NotAnObject)),
         Err(error) => {
             let byte = text.len() - json.len() + crate::json::byte_of(json, &error);
             let other = match error.classify() {
-                serde_json::error::Category::Eof => Problem::Truncated,
-                _ => Problem::NotJson,
+                serde_json::error::Category::Eof => PayloadError::Truncated,
+                _ => PayloadError::NotJson,
             };
             Err(fail(byte, budget.problem.get().unwrap_or(other)))
         }
@@ -57,11 +57,11 @@ pub(super) fn parse(payload: &[u8]) -> Result<Object<'_>, Diagnosis> {
 
 struct Budget {
     left: Cell<usize>,
-    problem: Cell<Option<Problem>>,
+    problem: Cell<Option<PayloadError>>,
 }
 
 impl Budget {
-    fn refuse<E: Error>(&self, problem: Problem) -> E {
+    fn refuse<E: Error>(&self, problem: PayloadError) -> E {
         self.problem.set(Some(problem));
         E::custom("refused")
     }
@@ -76,7 +76,7 @@ struct Seed<'a> {
 impl Seed<'_> {
     fn inner<E: Error>(self) -> Result<Self, E> {
         if self.depth >= MAX_DEPTH {
-            return Err(self.budget.refuse(Problem::TooComplex));
+            return Err(self.budget.refuse(PayloadError::TooComplex));
         }
         Ok(Self {
             depth: self.depth + 1,
@@ -91,7 +91,7 @@ impl<'de> DeserializeSeed<'de> for Seed<'_> {
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value<'de>, D::Error> {
         let left = self.budget.left.get();
         if left == 0 {
-            return Err(self.budget.refuse(Problem::TooComplex));
+            return Err(self.budget.refuse(PayloadError::TooComplex));
         }
         self.budget.left.set(left - 1);
         deserializer.deserialize_any(self)
@@ -148,7 +148,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
                 !seen.insert(name.clone())
             };
             if twice {
-                return Err(self.budget.refuse(Problem::Duplicate));
+                return Err(self.budget.refuse(PayloadError::Duplicate));
             }
             let value = map.next_value_seed(inner)?;
             members.push((name, value));
@@ -186,30 +186,33 @@ impl<'de> Visitor<'de> for Name {
 mod tests {
     use super::*;
 
-    fn problem(json: &str) -> (usize, Problem) {
+    fn problem(json: &str) -> (usize, PayloadError) {
         let diagnosis = parse(json.as_bytes()).unwrap_err();
         (diagnosis.byte, diagnosis.problem)
     }
 
     #[test]
     fn what_json_leaves_open_is_refused() {
-        assert_eq!(problem("{\"a\":{\"b\":1,\"b\":2}}"), (15, Problem::Duplicate));
-        assert_eq!(problem("[]").1, Problem::NotAnObject);
-        assert_eq!(problem("{\"a\":").1, Problem::Truncated);
-        assert_eq!(problem("{} x").1, Problem::NotJson);
-        assert_eq!(problem(r#"{"a":1,"\u0061":2}"#).1, Problem::Duplicate);
+        assert_eq!(
+            problem("{\"a\":{\"b\":1,\"b\":2}}"),
+            (15, PayloadError::Duplicate)
+        );
+        assert_eq!(problem("[]").1, PayloadError::NotAnObject);
+        assert_eq!(problem("{\"a\":").1, PayloadError::Truncated);
+        assert_eq!(problem("{} x").1, PayloadError::NotJson);
+        assert_eq!(problem(r#"{"a":1,"\u0061":2}"#).1, PayloadError::Duplicate);
         let many: String = (0..40).map(|i| format!("\"k{i}\":0,")).collect();
         assert!(parse(format!("{{{many}\"k40\":0}}").as_bytes()).is_ok());
         for twice in [3, FEW, 39] {
             assert_eq!(
                 problem(&format!("{{{many}\"k{twice}\":0}}")).1,
-                Problem::Duplicate
+                PayloadError::Duplicate
             );
         }
         assert!(parse("\u{feff}{}".as_bytes()).is_ok());
         let deep = format!("{{\"a\":{}", "[".repeat(2_000_000));
-        assert_eq!(problem(&deep).1, Problem::TooComplex);
+        assert_eq!(problem(&deep).1, PayloadError::TooComplex);
         let wide = format!("{{\"a\":[{}0]}}", "0,".repeat(MAX_VALUES));
-        assert_eq!(problem(&wide).1, Problem::TooComplex);
+        assert_eq!(problem(&wide).1, PayloadError::TooComplex);
     }
 }

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use encoding_rs::{DecoderResult, Encoding};
 use serde::{Deserialize, Serialize};
 
-use crate::Problem;
+use crate::PayloadError;
 
 /// A character set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -208,20 +208,20 @@ impl Charset {
     ///
     /// # Errors
     /// The first byte that is invalid in the set, and the problem.
-    pub(super) fn decode(self, bytes: &[u8]) -> Result<Cow<'_, str>, (usize, Problem)> {
+    pub(super) fn decode(self, bytes: &[u8]) -> Result<Cow<'_, str>, (usize, PayloadError)> {
         match self.reader() {
             Reader::Utf8 => match std::str::from_utf8(bytes) {
                 Ok(text) => Ok(Cow::Borrowed(text)),
-                Err(error) => Err((error.valid_up_to(), Problem::NotUtf8)),
+                Err(error) => Err((error.valid_up_to(), PayloadError::NotUtf8)),
             },
             Reader::Ascii => match bytes.iter().position(|byte| !byte.is_ascii()) {
-                Some(at) => Err((at, Problem::NotInCharset)),
+                Some(at) => Err((at, PayloadError::NotInCharset)),
                 None => Ok(String::from_utf8_lossy(bytes)),
             },
             Reader::Latin(others) => Ok(bytes.iter().map(|&byte| letter(byte, others)).collect()),
             Reader::Library(encoding) => read(encoding, bytes)
                 .map(Cow::Owned)
-                .map_err(|at| (at, Problem::NotInCharset)),
+                .map_err(|at| (at, PayloadError::NotInCharset)),
         }
     }
 
@@ -323,8 +323,11 @@ mod tests {
 
     #[test]
     fn what_is_no_ascii_is_refused_where_ascii_is_declared() {
-        assert_eq!(Charset::Ascii.decode(b"a\xE9"), Err((1, Problem::NotInCharset)));
-        assert_eq!(Charset::Utf8.decode(b"a\xE9"), Err((1, Problem::NotUtf8)));
+        assert_eq!(
+            Charset::Ascii.decode(b"a\xE9"),
+            Err((1, PayloadError::NotInCharset))
+        );
+        assert_eq!(Charset::Utf8.decode(b"a\xE9"), Err((1, PayloadError::NotUtf8)));
         assert_eq!(Charset::Ascii.encode("é".into()), Err("é".into()));
     }
 
@@ -372,7 +375,7 @@ mod tests {
         ] {
             assert_eq!(
                 charset.decode(bytes),
-                Err((at, Problem::NotInCharset)),
+                Err((at, PayloadError::NotInCharset)),
                 "{charset:?}"
             );
         }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use super::charset::Charset;
 use super::message::{Separators, is_null};
-use crate::Problem;
+use crate::PayloadError;
 
 /// The encoding of a message's leaves.
 #[derive(Clone, Copy, Debug)]
@@ -40,8 +40,8 @@ impl Codec {
     /// Decodes the text of a leaf. All line breaks become `\n`.
     ///
     /// # Errors
-    /// [`Problem::UnsupportedEscape`], or hexadecimal bytes that are none of the character set's.
-    pub(super) fn text<'a>(&self, raw: &'a str) -> Result<Cow<'a, str>, Problem> {
+    /// [`PayloadError::UnsupportedEscape`], or hexadecimal bytes that are none of the character set's.
+    pub(super) fn text<'a>(&self, raw: &'a str) -> Result<Cow<'a, str>, PayloadError> {
         let Some(escape) = self.separators.escape.filter(|&escape| raw.contains(escape)) else {
             return Ok(one_line_break(Cow::Borrowed(raw)));
         };
@@ -75,7 +75,7 @@ impl Codec {
                 }
                 Sequence::Dropped => {}
                 Sequence::Hex => hex.extend(unhex(code.bytes().skip(1))),
-                Sequence::Switch => return Err(Problem::UnsupportedEscape),
+                Sequence::Switch => return Err(PayloadError::UnsupportedEscape),
                 Sequence::None => {
                     out.push(escape);
                     rest = after;
@@ -91,7 +91,7 @@ impl Codec {
     ///
     /// # Errors
     /// As [`Codec::text`].
-    pub(super) fn line(&self, raw: &str) -> Result<String, Problem> {
+    pub(super) fn line(&self, raw: &str) -> Result<String, PayloadError> {
         if self.is_line(raw) {
             return Ok(raw.to_owned());
         }
@@ -178,7 +178,7 @@ impl Codec {
         }
     }
 
-    fn flush(&self, hex: &mut Vec<u8>, out: &mut String) -> Result<(), Problem> {
+    fn flush(&self, hex: &mut Vec<u8>, out: &mut String) -> Result<(), PayloadError> {
         if !hex.is_empty() {
             out.push_str(&self.charset.decode(hex).map_err(|(_, problem)| problem)?);
             hex.clear();
@@ -280,9 +280,9 @@ mod tests {
     #[test]
     fn a_switch_of_the_character_set_is_refused() {
         for raw in [r"\C2842\x", r"\M2442\x", r"\M244242\x"] {
-            assert_eq!(codec("^~\\&").text(raw), Err(Problem::UnsupportedEscape));
+            assert_eq!(codec("^~\\&").text(raw), Err(PayloadError::UnsupportedEscape));
         }
-        assert_eq!(codec("^~\\&").text(r"\XE9\x"), Err(Problem::NotUtf8));
+        assert_eq!(codec("^~\\&").text(r"\XE9\x"), Err(PayloadError::NotUtf8));
     }
 
     #[test]

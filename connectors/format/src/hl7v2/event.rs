@@ -9,10 +9,10 @@ use super::escape::Codec;
 use super::message::Segment;
 use super::time::Stamp;
 use super::{links, people};
-use crate::Problem;
+use crate::PayloadError;
 
 /// Why an event is refused: the field, and the problem.
-pub(super) type Refused = (&'static str, Problem);
+pub(super) type Refused = (&'static str, PayloadError);
 
 /// Whether OBR-25 says that the whole order is void (table 0123).
 pub(super) fn is_void(order: &Segment<'_>) -> bool {
@@ -29,14 +29,14 @@ pub(super) fn is_withdrawn(observation: &Segment<'_>) -> bool {
 /// Acknowledgements, queries and master files are about no patient; what comes back of them is decided field by field too.
 ///
 /// # Errors
-/// [`Problem::Unsupported`] for a type that the standard does not have.
+/// [`PayloadError::Unsupported`] for a type that the standard does not have.
 pub(super) fn supported(codec: &Codec, codes: &Codes, segments: &[Segment<'_>]) -> Result<(), Refused> {
     let head = segments.iter().find(|segment| segment.name == "MSH");
     let kind = head.map_or("", |msh| codec.separators.component(msh.field(9), 1));
     if kind.is_empty() || codes.in_table("0076", kind) {
         Ok(())
     } else {
-        Err(("MSH-9", Problem::Unsupported))
+        Err(("MSH-9", PayloadError::Unsupported))
     }
 }
 
@@ -49,7 +49,7 @@ pub(super) fn supported(codec: &Codec, codes: &Codes, segments: &[Segment<'_>]) 
 /// | T11 cancelled | delete |
 ///
 /// # Errors
-/// [`Problem::UnknownEvent`] for any other trigger event of MDM.
+/// [`PayloadError::UnknownEvent`] for any other trigger event of MDM.
 pub(super) fn kind(codec: &Codec, segments: &[Segment<'_>]) -> Result<EventKind, Refused> {
     let separators = codec.separators;
     let named = |name: &str| segments.iter().find(|segment| segment.name == name);
@@ -63,7 +63,7 @@ pub(super) fn kind(codec: &Codec, segments: &[Segment<'_>]) -> Result<EventKind,
             "T01" | "T02" | "T05" | "T06" => Ok(EventKind::Create),
             "T03" | "T04" | "T07" | "T08" | "T09" | "T10" => Ok(EventKind::Amend),
             "T11" => Ok(EventKind::Delete),
-            _ => Err(("MSH-9", Problem::UnknownEvent)),
+            _ => Err(("MSH-9", PayloadError::UnknownEvent)),
         };
     }
     let (mut corrected, mut withdrawn, mut standing, mut void) = (false, false, false, false);
@@ -93,7 +93,7 @@ pub(super) fn kind(codec: &Codec, segments: &[Segment<'_>]) -> Result<EventKind,
 /// The event's fields, without its text and its kind.
 ///
 /// # Errors
-/// [`Problem::Missing`] if nothing in the message can be the note's id.
+/// [`PayloadError::Missing`] if nothing in the message can be the note's id.
 pub(super) fn facts(
     codec: &Codec,
     segments: &[Segment<'_>],
@@ -138,7 +138,7 @@ pub(super) fn facts(
     let patient = patient.transpose()?.flatten();
     let author_id = first(&[("TXA", 9, 1), ("OBR", 32, 1)])?;
     Ok(NoteEvent {
-        note_id: note_id.ok_or(("MSH-10", Problem::Missing))?.into(),
+        note_id: note_id.ok_or(("MSH-10", PayloadError::Missing))?.into(),
         patient_authority: patient.as_ref().and_then(|key| key.authority.clone()),
         patient_id: patient.map(|key| key.id),
         links: links::of(codec, segments, &config.patient_id_type)?,

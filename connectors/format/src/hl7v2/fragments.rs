@@ -12,7 +12,7 @@ use memchr::memmem;
 
 use super::batch::{Messages, hl7v2_messages};
 use super::message::{Separators, is_null, lines};
-use crate::Problem;
+use crate::PayloadError;
 
 /// A message, and what stood around it.
 #[derive(Debug)]
@@ -25,12 +25,12 @@ pub(super) struct Whole<'a> {
 }
 
 /// Where in the payload, in which field, and why.
-type Refused = (usize, Option<&'static str>, Problem);
+type Refused = (usize, Option<&'static str>, PayloadError);
 
 /// Returns the one message of the payload, its pieces joined.
 ///
 /// # Errors
-/// [`Problem::Duplicate`] for a second message, [`Problem::NotHl7`] for text beside the message, [`Problem::Fragmented`] if
+/// [`PayloadError::Duplicate`] for a second message, [`PayloadError::NotHl7`] for text beside the message, [`PayloadError::Fragmented`] if
 /// pieces are missing or in another order. Nothing but blanks is returned as an empty message.
 pub(super) fn whole(payload: &[u8]) -> Result<Whole<'_>, Refused> {
     let mut messages = hl7v2_messages(payload);
@@ -52,12 +52,12 @@ pub(super) fn whole(payload: &[u8]) -> Result<Whole<'_>, Refused> {
             break;
         };
         let Ok(of_next) = Separators::read(next) else {
-            return Err((before, None, Problem::NotHl7));
+            return Err((before, None, PayloadError::NotHl7));
         };
         match (pointer, continues(next, &of_next)) {
-            (None, None) => return Err((before, Some("MSH"), Problem::Duplicate)),
+            (None, None) => return Err((before, Some("MSH"), PayloadError::Duplicate)),
             (Some(pointer), Some(continues)) if pointer == continues && of_next == separators => {}
-            _ => return Err((before, Some("MSH-14"), Problem::Fragmented)),
+            _ => return Err((before, Some("MSH-14"), PayloadError::Fragmented)),
         }
         let joined = body.to_mut();
         joined.truncate(last_line(joined));
@@ -175,10 +175,16 @@ mod tests {
         let refused = |payload: &str| whole(payload.as_bytes()).unwrap_err().2;
         let first = "MSH|^~\\&|a\rDSC|P-1\r";
         let second = "MSH|^~\\&|a|||||||||||P-2\r";
-        assert_eq!(refused(&format!("{first}{second}")), Problem::Fragmented);
-        assert_eq!(refused(&format!("{first}MSH|^~\\&|b\r")), Problem::Fragmented);
-        assert_eq!(refused(&format!("MSH|^~\\&|b\r{second}")), Problem::Fragmented);
-        assert_eq!(refused("MSH|^~\\&|b\rMSH|^~\\&|b\r"), Problem::Duplicate);
-        assert_eq!(refused("MSH|^~\\&|b\rBTS|1\rmore"), Problem::NotHl7);
+        assert_eq!(refused(&format!("{first}{second}")), PayloadError::Fragmented);
+        assert_eq!(
+            refused(&format!("{first}MSH|^~\\&|b\r")),
+            PayloadError::Fragmented
+        );
+        assert_eq!(
+            refused(&format!("MSH|^~\\&|b\r{second}")),
+            PayloadError::Fragmented
+        );
+        assert_eq!(refused("MSH|^~\\&|b\rMSH|^~\\&|b\r"), PayloadError::Duplicate);
+        assert_eq!(refused("MSH|^~\\&|b\rBTS|1\rmore"), PayloadError::NotHl7);
     }
 }

@@ -5,7 +5,7 @@
 
 use super::escape::Code;
 use super::table;
-use crate::{Diagnosis, Problem};
+use crate::{Diagnosis, PayloadError};
 
 /// A message of more segments than this is refused.
 pub(super) const MAX_SEGMENTS: usize = 1 << 16;
@@ -26,12 +26,12 @@ impl Separators {
     /// Reads them from the start of a message.
     ///
     /// # Errors
-    /// [`Problem::NotHl7`] if it starts otherwise, or if two of them are the same.
+    /// [`PayloadError::NotHl7`] if it starts otherwise, or if two of them are the same.
     pub(super) fn read(message: &[u8]) -> Result<Self, Diagnosis> {
         let fail = |field, byte| Diagnosis {
             field,
             byte,
-            problem: Problem::NotHl7,
+            problem: PayloadError::NotHl7,
         };
         let Some([field, rest @ ..]) = message.strip_prefix(b"MSH") else {
             return Err(fail(None, 0));
@@ -156,12 +156,12 @@ pub(super) fn declared_charsets(message: &[u8], separators: &Separators) -> Vec<
 /// Takes the text apart.
 ///
 /// # Errors
-/// The place in the text, the field, and the problem: [`Problem::NotHl7`] for a line that is no segment,
-/// [`Problem::Duplicate`] for a second message, [`Problem::TooComplex`] past the limits.
+/// The place in the text, the field, and the problem: [`PayloadError::NotHl7`] for a line that is no segment,
+/// [`PayloadError::Duplicate`] for a second message, [`PayloadError::TooComplex`] past the limits.
 pub(super) fn segments<'a>(
     text: &'a str,
     separators: &Separators,
-) -> Result<Vec<Segment<'a>>, (usize, Option<&'static str>, Problem)> {
+) -> Result<Vec<Segment<'a>>, (usize, Option<&'static str>, PayloadError)> {
     let mut segments: Vec<Segment<'a>> = Vec::new();
     let mut at = 0;
     for line in lines(text, separators) {
@@ -171,20 +171,20 @@ pub(super) fn segments<'a>(
             continue;
         }
         if !is_head(line, separators.field) {
-            return Err((start, None, Problem::NotHl7));
+            return Err((start, None, PayloadError::NotHl7));
         }
         if segments.len() == MAX_SEGMENTS {
-            return Err((start, None, Problem::TooComplex));
+            return Err((start, None, PayloadError::TooComplex));
         }
         let mut fields: Vec<&str> = line.split(separators.field).take(MAX_FIELDS + 2).collect();
         if fields.len() > MAX_FIELDS + 1 {
-            return Err((start, None, Problem::TooComplex));
+            return Err((start, None, PayloadError::TooComplex));
         }
         // A head is a name and a separator, or a name alone.
         let name = fields.first().copied().unwrap_or_default();
         if name == "MSH" {
             if !segments.is_empty() {
-                return Err((start, Some("MSH"), Problem::Duplicate));
+                return Err((start, Some("MSH"), PayloadError::Duplicate));
             }
             // MSH-1 is the separator itself.
             fields.insert(1, line.get(3..4).unwrap_or_default());
@@ -289,15 +289,18 @@ mod tests {
     fn what_is_no_segment_is_refused() {
         let separators = Separators::read(b"MSH|^~\\&|").unwrap();
         let refused = |text: &str| segments(text, &separators).unwrap_err();
-        assert_eq!(refused("MSH|^~\\&|a\rof the text"), (11, None, Problem::NotHl7));
+        assert_eq!(
+            refused("MSH|^~\\&|a\rof the text"),
+            (11, None, PayloadError::NotHl7)
+        );
         assert_eq!(
             refused("MSH|^~\\&\rMSH|^~\\&"),
-            (9, Some("MSH"), Problem::Duplicate)
+            (9, Some("MSH"), PayloadError::Duplicate)
         );
         let long = format!("MSH|^~\\&\rZZZ{}", "|".repeat(MAX_FIELDS + 1));
-        assert_eq!(refused(&long), (9, None, Problem::TooComplex));
+        assert_eq!(refused(&long), (9, None, PayloadError::TooComplex));
         let many = format!("MSH|^~\\&{}", "\rZZZ".repeat(MAX_SEGMENTS));
-        assert_eq!(refused(&many).2, Problem::TooComplex);
+        assert_eq!(refused(&many).2, PayloadError::TooComplex);
     }
 
     #[test]
@@ -324,7 +327,7 @@ mod tests {
         ] {
             assert_eq!(
                 Separators::read(bad.as_bytes()).unwrap_err().problem,
-                Problem::NotHl7,
+                PayloadError::NotHl7,
                 "{bad}"
             );
         }

@@ -46,7 +46,7 @@ use jiff::tz::Offset;
 use lethe_core::{Enclosed, EventKind, KnownKind, NoteEvent, Span};
 use serde::{Deserialize, Serialize};
 
-use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, Problem};
+use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, PayloadError};
 pub use batch::{Messages, hl7v2_messages};
 pub use charset::Charset;
 use charset::Declared;
@@ -129,7 +129,7 @@ impl Format for Hl7v2Format {
             return Err(Diagnosis {
                 field: None,
                 byte: 0,
-                problem: Problem::TooLarge,
+                problem: PayloadError::TooLarge,
             });
         }
         let Some((utf16, start)) = Utf16::of(payload) else {
@@ -138,7 +138,7 @@ impl Format for Hl7v2Format {
         let place = |field, byte, problem| Diagnosis { field, byte, problem };
         let text = utf16
             .decode(payload.get(start..).unwrap_or_default())
-            .map_err(|read| place(None, start + read, Problem::NotInCharset))?;
+            .map_err(|read| place(None, start + read, PayloadError::NotInCharset))?;
         let of_payload = |byte| {
             let before = text.get(..byte).unwrap_or_default();
             start + before.encode_utf16().count() * 2
@@ -149,7 +149,7 @@ impl Format for Hl7v2Format {
 }
 
 /// Where in the text, in which field, and why.
-type Refused = (usize, &'static str, Problem);
+type Refused = (usize, &'static str, PayloadError);
 
 impl Hl7v2Format {
     /// The event of a payload; `utf16` if it was written in that and is UTF-8 now.
@@ -171,15 +171,16 @@ impl Hl7v2Format {
             None => !charset::is_utf16(first),
         };
         if !fits {
-            return Err(refused(Problem::NotInCharset));
+            return Err(refused(PayloadError::NotInCharset));
         }
         let declared = match utf16 {
             Some(_) => Some(Declared::UNICODE),
             None => Charset::declared(&names, self.config.charset),
         };
-        let Declared { charset, switches } = declared.ok_or_else(|| refused(Problem::UnsupportedCharset))?;
+        let Declared { charset, switches } =
+            declared.ok_or_else(|| refused(PayloadError::UnsupportedCharset))?;
         if switches && memchr::memchr3(0x1b, 0x0e, 0x0f, body).is_some() {
-            return Err(refused(Problem::UnsupportedEscape));
+            return Err(refused(PayloadError::UnsupportedEscape));
         }
         let codec = Codec { separators, charset };
         let text = charset
@@ -227,12 +228,12 @@ impl Hl7v2Format {
                 "OBR" => (ordered, observed) = (!event::is_void(segment), true),
                 "OBX" => observed = !event::is_withdrawn(segment),
                 // A piece whose other pieces did not arrive with it.
-                "ADD" => return Err((segment.at, "ADD", Problem::Fragmented)),
+                "ADD" => return Err((segment.at, "ADD", PayloadError::Fragmented)),
                 "DSC" if !segment.field(1).is_empty() => {
-                    return Err((segment.at, "DSC-1", Problem::Fragmented));
+                    return Err((segment.at, "DSC-1", PayloadError::Fragmented));
                 }
                 "MSH" if !matches!(segment.field(14).trim(), "" | "\"\"") => {
-                    return Err((segment.at, "MSH-14", Problem::Fragmented));
+                    return Err((segment.at, "MSH-14", PayloadError::Fragmented));
                 }
                 _ => {}
             }
@@ -247,7 +248,7 @@ impl Hl7v2Format {
         let structured = kind != EventKind::Delete && narrative.text.trim().is_empty();
         if structured && narrative.left_out {
             let last = segments.last().map_or(0, |segment| segment.at);
-            return Err((last, "OBX-5", Problem::NotText));
+            return Err((last, "OBX-5", PayloadError::NotText));
         }
         if structured {
             // Blank comments, which lie between nothing: a structured row has no text that they could be parts of.
@@ -283,7 +284,7 @@ fn write<'a>(
     live: bool,
     draft: &mut Draft,
     narrative: &mut Narrative<'a>,
-) -> Result<(), (&'static str, Problem)> {
+) -> Result<(), (&'static str, PayloadError)> {
     draft.text.push_str(segment.name);
     let mut field = 0;
     for row in rows {
@@ -366,13 +367,14 @@ fn check_patient(codec: &Codec, segments: &[Segment<'_>]) -> Result<(), Refused>
     let separators = codec.separators;
     // What of a repetition is replaced as one text. An escape sequence that cannot be undone is refused as such when the field
     // is written.
-    let all =
-        |field: &str, components: fn(&Codec, &str) -> Result<String, Problem>, fits: fn(&str) -> bool| {
-            separators.repetitions(field).all(|repetition| {
-                let value = components(codec, repetition).unwrap_or_default();
-                value.trim().is_empty() || fits(value.trim())
-            })
-        };
+    let all = |field: &str,
+               components: fn(&Codec, &str) -> Result<String, PayloadError>,
+               fits: fn(&str) -> bool| {
+        separators.repetitions(field).all(|repetition| {
+            let value = components(codec, repetition).unwrap_or_default();
+            value.trim().is_empty() || fits(value.trim())
+        })
+    };
     let is_a_date = |date: &str| Stamp::read(date).is_some_and(|stamp| stamp.is_of_a_person());
     for pid in segments.iter().filter(|segment| segment.name == "PID") {
         let checks = [
@@ -381,20 +383,20 @@ fn check_patient(codec: &Codec, segments: &[Segment<'_>]) -> Result<(), Refused>
             ("PID-7", all(pid.field(7), first_component, is_a_date)),
         ];
         if let Some((name, _)) = checks.into_iter().find(|(_, fits)| !fits) {
-            return Err((pid.at, name, Problem::NotItsType));
+            return Err((pid.at, name, PayloadError::NotItsType));
         }
     }
     Ok(())
 }
 
 /// The first component as text.
-fn first_component(codec: &Codec, repetition: &str) -> Result<String, Problem> {
+fn first_component(codec: &Codec, repetition: &str) -> Result<String, PayloadError> {
     let first = codec.separators.components(repetition).next().unwrap_or_default();
     codec.line(if message::is_null(first) { "" } else { first })
 }
 
 /// A person's name as text: the first part of the family name, and the three components after it.
-fn name_of(codec: &Codec, repetition: &str) -> Result<String, Problem> {
+fn name_of(codec: &Codec, repetition: &str) -> Result<String, PayloadError> {
     let components = codec.separators.components(repetition).take(4).enumerate();
     let words = components.map(|(at, one)| match at {
         0 => codec.separators.subs(one).next().unwrap_or_default(),

@@ -19,7 +19,7 @@ use super::message::{Segment, is_null};
 use super::table::{Rule, Whose};
 use super::typed::{Draft, Parts, is_code};
 use crate::markup::{html_to_text, pdf_to_text, rtf_to_text};
-use crate::{MAX_NOTE_BYTES, Problem};
+use crate::{MAX_NOTE_BYTES, PayloadError};
 
 /// A message with more parts of narrative than this is refused.
 pub(super) const MAX_PARTS: usize = 1 << 18;
@@ -64,7 +64,7 @@ impl<'a> Narrative<'a> {
     ///
     /// # Errors
     /// As [`Narrative::value`].
-    pub(super) fn comment(&mut self, segment: &Segment<'a>, draft: &mut Draft) -> Result<(), Problem> {
+    pub(super) fn comment(&mut self, segment: &Segment<'a>, draft: &mut Draft) -> Result<(), PayloadError> {
         self.lines(segment.field(3), None, draft)
     }
 
@@ -72,7 +72,7 @@ impl<'a> Narrative<'a> {
     ///
     /// # Errors
     /// An escape sequence or an encoding that cannot be undone, an attachment that cannot be read, a text over the limit.
-    pub(super) fn value(&mut self, segment: &Segment<'a>, draft: &mut Draft) -> Result<(), Problem> {
+    pub(super) fn value(&mut self, segment: &Segment<'a>, draft: &mut Draft) -> Result<(), PayloadError> {
         let (kind, raw) = (segment.field(2), segment.field(5));
         let group = Some((segment.field(3), segment.field(4)));
         let kind = kind.to_ascii_uppercase();
@@ -117,8 +117,8 @@ impl<'a> Narrative<'a> {
         &mut self,
         raw: &str,
         draft: &mut Draft,
-        mut one: impl FnMut(&mut Self, &str, &mut Draft) -> Result<(), Problem>,
-    ) -> Result<(), Problem> {
+        mut one: impl FnMut(&mut Self, &str, &mut Draft) -> Result<(), PayloadError>,
+    ) -> Result<(), PayloadError> {
         let separators = draft.codec.separators;
         for (i, repetition) in separators.repetitions(raw).enumerate() {
             if i > 0 {
@@ -135,7 +135,7 @@ impl<'a> Narrative<'a> {
         raw: &str,
         group: Option<(&'a str, &'a str)>,
         draft: &mut Draft,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), PayloadError> {
         if is_null(raw) {
             return draft.field(raw, Rule::Value);
         }
@@ -154,7 +154,7 @@ impl<'a> Narrative<'a> {
         raw: &str,
         group: Option<(&'a str, &'a str)>,
         draft: &mut Draft,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), PayloadError> {
         let separators = draft.codec.separators;
         let components: Vec<&str> = separators.components(raw).take(9).collect();
         let components = Parts(&components);
@@ -186,7 +186,7 @@ impl<'a> Narrative<'a> {
         raw: &str,
         group: Option<(&'a str, &'a str)>,
         draft: &mut Draft,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), PayloadError> {
         let components: Vec<&str> = raw.splitn(5, draft.codec.separators.component).collect();
         let ed = Parts(&components);
         let Some(media) = Media::of(ed.at(2), ed.at(3)) else {
@@ -222,20 +222,20 @@ impl<'a> Narrative<'a> {
     }
 
     /// Adds a part. Gives its number.
-    fn add(&mut self, part: &str) -> Result<usize, Problem> {
+    fn add(&mut self, part: &str) -> Result<usize, PayloadError> {
         if self.parts.len() == MAX_PARTS {
-            return Err(Problem::TooComplex);
+            return Err(PayloadError::TooComplex);
         }
         self.text.push_str(self.between);
         self.between = "\n";
         let start = self.text.len();
         let end = start.saturating_add(part.len());
         if end > self.max_bytes {
-            return Err(Problem::TooLarge);
+            return Err(PayloadError::TooLarge);
         }
         self.text.push_str(part);
         self.parts
-            .push(Span::new(start, end).map_err(|_| Problem::TooLarge)?);
+            .push(Span::new(start, end).map_err(|_| PayloadError::TooLarge)?);
         Ok(self.parts.len() - 1)
     }
 }
@@ -275,9 +275,9 @@ impl Media {
     /// The text that a reader sees of data in an encoding of table 0299, and how to write it again.
     ///
     /// # Errors
-    /// [`Problem::NotBase64`]; letters that are none; [`Problem::Unsupported`] for another encoding, or RTF that is none; what
+    /// [`PayloadError::NotBase64`]; letters that are none; [`PayloadError::Unsupported`] for another encoding, or RTF that is none; what
     /// [`pdf_to_text`] refuses.
-    fn read(&self, codec: &Codec, encoding: &str, data: &str) -> Result<(String, Encoding), Problem> {
+    fn read(&self, codec: &Codec, encoding: &str, data: &str) -> Result<(String, Encoding), PayloadError> {
         let written = codec.text(data)?;
         let digits = || written.bytes().filter(|byte| !byte.is_ascii_whitespace());
         let (bytes, encoding): (Vec<u8>, fn(Charset) -> Encoding) =
@@ -285,22 +285,22 @@ impl Media {
                 "A" | "" => (written.into_owned().into_bytes(), |_| Encoding::Text),
                 "BASE64" => {
                     let bytes = BASE64.decode(digits().collect::<Vec<u8>>());
-                    (bytes.map_err(|_| Problem::NotBase64)?, Encoding::Base64)
+                    (bytes.map_err(|_| PayloadError::NotBase64)?, Encoding::Base64)
                 }
                 "HEX" => {
                     let bytes: Vec<u8> = unhex(digits()).collect();
                     if bytes.len() * 2 != digits().count() {
-                        return Err(Problem::NotBase64);
+                        return Err(PayloadError::NotBase64);
                     }
                     (bytes, Encoding::Hex)
                 }
-                _ => return Err(Problem::Unsupported),
+                _ => return Err(PayloadError::Unsupported),
             };
         let (text, charset) = match self {
             Self::Plain => letters(codec, &bytes)?,
             Self::Html => (html_to_text(&letters(codec, &bytes)?.0), Charset::Utf8),
             Self::Rtf => (
-                rtf_to_text(&bytes).map_err(|_| Problem::Unsupported)?,
+                rtf_to_text(&bytes).map_err(|_| PayloadError::Unsupported)?,
                 Charset::Utf8,
             ),
             Self::Pdf => (pdf_to_text(&bytes, MAX_NOTE_BYTES)?, Charset::Utf8),
@@ -310,7 +310,7 @@ impl Media {
 }
 
 /// An attachment may be in UTF-8 whatever the message is in; bytes of another set are hardly ever valid UTF-8.
-fn letters(codec: &Codec, bytes: &[u8]) -> Result<(String, Charset), Problem> {
+fn letters(codec: &Codec, bytes: &[u8]) -> Result<(String, Charset), PayloadError> {
     let charset = match std::str::from_utf8(bytes) {
         Ok(_) => Charset::Utf8,
         Err(_) => codec.charset,

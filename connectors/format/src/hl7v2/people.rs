@@ -8,11 +8,11 @@ use super::envelope::Words;
 use super::escape::Codec;
 use super::table::Whose;
 use super::typed::{Draft, Parts};
-use crate::Problem;
+use crate::PayloadError;
 
 impl Draft {
     /// A name whose family name is component `n`. Gives it back without its suffix, as narrative has it.
-    fn name(&mut self, n: usize, parts: &Parts<'_>, label: &'static str) -> Result<String, Problem> {
+    fn name(&mut self, n: usize, parts: &Parts<'_>, label: &'static str) -> Result<String, PayloadError> {
         let family = self.codec.line(self.first(parts.at(n)))?;
         let given = self.codec.line(parts.at(n + 1))?;
         let second = self.codec.line(parts.at(n + 2))?;
@@ -33,7 +33,7 @@ impl Draft {
         Ok(short)
     }
 
-    pub(super) fn whole_name(&mut self, parts: &Parts<'_>, whose: Whose) -> Result<(), Problem> {
+    pub(super) fn whole_name(&mut self, parts: &Parts<'_>, whose: Whose) -> Result<(), PayloadError> {
         let kind = match whose {
             Whose::Patient => KnownKind::Patient,
             Whose::Relative => KnownKind::Relative,
@@ -50,7 +50,7 @@ impl Draft {
         Ok(())
     }
 
-    pub(super) fn person(&mut self, parts: &Parts<'_>) -> Result<(), Problem> {
+    pub(super) fn person(&mut self, parts: &Parts<'_>) -> Result<(), PayloadError> {
         let subs: Vec<&str> = self.codec.separators.subs(parts.at(1)).take(5).collect();
         if let (true, Some(sub)) = (subs.len() > 1, self.codec.separators.sub) {
             // NDL has all of it in its first component.
@@ -70,7 +70,7 @@ impl Draft {
         parts: &Parts<'_>,
         label: &'static str,
         authority: Option<Arc<str>>,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), PayloadError> {
         // Some senders write the name where the id belongs.
         let id = self.codec.line(parts.at(1))?;
         if id.contains([' ', ',']) && id.chars().any(char::is_alphabetic) {
@@ -84,7 +84,7 @@ impl Draft {
         Ok(())
     }
 
-    pub(super) fn address(&mut self, parts: &Parts<'_>, known: bool) -> Result<(), Problem> {
+    pub(super) fn address(&mut self, parts: &Parts<'_>, known: bool) -> Result<(), PayloadError> {
         // The street address as a whole is the first sub-component; its name and number follow for those who sort by them.
         let subs: Vec<&str> = self.codec.separators.subs(parts.at(1)).take(3).collect();
         let subs = Parts(&subs);
@@ -115,7 +115,12 @@ impl Draft {
         Ok(())
     }
 
-    pub(super) fn id(&mut self, parts: &Parts<'_>, label: &'static str, known: bool) -> Result<(), Problem> {
+    pub(super) fn id(
+        &mut self,
+        parts: &Parts<'_>,
+        label: &'static str,
+        known: bool,
+    ) -> Result<(), PayloadError> {
         let label = label_of(parts.at(5)).unwrap_or(label);
         let authority = if ENTITY_IDS.contains(&self.field_name()) {
             let named = [parts.at(2), parts.at(3), parts.at(4)];
@@ -140,7 +145,7 @@ impl Draft {
     }
 
     /// As [`designated`].
-    fn assigner_of(&mut self, component: &str) -> Result<Option<Arc<str>>, Problem> {
+    fn assigner_of(&mut self, component: &str) -> Result<Option<Arc<str>>, PayloadError> {
         if component.is_empty() {
             return Ok(None);
         }
@@ -150,7 +155,7 @@ impl Draft {
         Ok(self.assigner.1.clone())
     }
 
-    pub(super) fn phone(&mut self, parts: &Parts<'_>, known: bool) -> Result<(), Problem> {
+    pub(super) fn phone(&mut self, parts: &Parts<'_>, known: bool) -> Result<(), PayloadError> {
         let mut number = self.codec.line(parts.at(1))?;
         if number.is_empty() {
             let written = [("+", 5, ""), ("(", 6, ")"), ("", 7, ""), ("x", 8, "")];
@@ -200,8 +205,8 @@ const ENTITY_IDS: [&str; 19] = [
 /// # Errors
 /// The first of these parts that cannot be read.
 pub(super) fn authority(
-    [namespace, universal, kind]: [Result<String, Problem>; 3],
-) -> Result<Option<Arc<str>>, Problem> {
+    [namespace, universal, kind]: [Result<String, PayloadError>; 3],
+) -> Result<Option<Arc<str>>, PayloadError> {
     let (namespace, universal, kind) = (namespace?, universal?, kind?);
     let scheme = match kind.as_str() {
         "ISO" => Some("oid"),
@@ -222,7 +227,7 @@ pub(super) fn authority(
 ///
 /// # Errors
 /// As [`Codec::line`].
-pub(super) fn designated(codec: &Codec, component: &str) -> Result<Option<Arc<str>>, Problem> {
+pub(super) fn designated(codec: &Codec, component: &str) -> Result<Option<Arc<str>>, PayloadError> {
     let subs: Vec<&str> = codec.separators.subs(component).take(3).collect();
     let subs = Parts(&subs);
     authority([1, 2, 3].map(|n| codec.line(subs.at(n))))

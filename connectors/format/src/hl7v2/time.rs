@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stamp_is_a_date_and_a_time_of_day() {
+    fn a_timestamp_is_a_date_and_a_time_of_day() {
         let iso = |raw| Stamp::read(raw).map(|stamp| (stamp.iso(), stamp.time));
         assert_eq!(
             iso("20240501083000.25-0500"),

@@ -16,7 +16,7 @@ use super::escape::Codec;
 use super::message::is_null;
 use super::table::Rule;
 use super::time::Stamp;
-use crate::Problem;
+use crate::PayloadError;
 
 /// A message with more identifiers than this is refused.
 pub(super) const MAX_IDENTIFIERS: usize = 1 << 16;
@@ -110,7 +110,7 @@ impl Draft {
     ///
     /// # Errors
     /// An escape sequence that cannot be undone, or more identifiers than [`MAX_IDENTIFIERS`].
-    pub(super) fn field(&mut self, raw: &str, rule: Rule) -> Result<(), Problem> {
+    pub(super) fn field(&mut self, raw: &str, rule: Rule) -> Result<(), PayloadError> {
         if is_null(raw) {
             self.text.push_str(raw);
             return Ok(());
@@ -125,7 +125,7 @@ impl Draft {
         Ok(())
     }
 
-    fn repetition(&mut self, raw: &str, rule: Rule) -> Result<(), Problem> {
+    fn repetition(&mut self, raw: &str, rule: Rule) -> Result<(), PayloadError> {
         if raw.is_empty() {
             return Ok(());
         }
@@ -144,7 +144,7 @@ impl Draft {
         Ok(())
     }
 
-    fn apply(&mut self, raw: &str, parts: &Parts<'_>, rule: Rule) -> Result<(), Problem> {
+    fn apply(&mut self, raw: &str, parts: &Parts<'_>, rule: Rule) -> Result<(), PayloadError> {
         match rule {
             Rule::Number => {
                 self.all_accounted();
@@ -319,13 +319,18 @@ impl Draft {
     }
 
     /// An identifier that is component `n` and nothing else. Gives its value back.
-    pub(super) fn whole(&mut self, n: usize, label: &'static str, raw: &str) -> Result<String, Problem> {
+    pub(super) fn whole(&mut self, n: usize, label: &'static str, raw: &str) -> Result<String, PayloadError> {
         let value = self.codec.line(raw)?;
         self.whole_value(n, label, &value)?;
         Ok(value)
     }
 
-    pub(super) fn whole_value(&mut self, n: usize, label: &'static str, value: &str) -> Result<(), Problem> {
+    pub(super) fn whole_value(
+        &mut self,
+        n: usize,
+        label: &'static str,
+        value: &str,
+    ) -> Result<(), PayloadError> {
         self.assigned(n, label, value, None)
     }
 
@@ -336,7 +341,7 @@ impl Draft {
         label: &'static str,
         value: &str,
         authority: Option<Arc<str>>,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), PayloadError> {
         if !value.is_empty() {
             let identifier = self.identifier(label, value, authority)?;
             self.go(n);
@@ -353,7 +358,7 @@ impl Draft {
         self.at = n + 3;
     }
 
-    fn date(&mut self, raw: &str) -> Result<(), Problem> {
+    fn date(&mut self, raw: &str) -> Result<(), PayloadError> {
         let value = self.codec.line(raw)?;
         if value.is_empty() {
             return Ok(());
@@ -377,9 +382,9 @@ impl Draft {
         label: &'static str,
         value: &str,
         authority: Option<Arc<str>>,
-    ) -> Result<usize, Problem> {
+    ) -> Result<usize, PayloadError> {
         if self.identifiers.len() == MAX_IDENTIFIERS {
-            return Err(Problem::TooComplex);
+            return Err(PayloadError::TooComplex);
         }
         self.identifiers.push(Identifier {
             label,

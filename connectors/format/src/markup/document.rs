@@ -6,7 +6,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use encoding_rs::Encoding;
 
 use super::{PdfError, html_to_text, pdf_to_text, rtf_to_text};
-use crate::{MAX_NOTE_BYTES, Problem};
+use crate::{MAX_NOTE_BYTES, PayloadError};
 
 /// Padding is often left out, and says nothing.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -19,31 +19,31 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 /// Why a document cannot be read, and whether it is its content type that says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unread {
-    ContentType(Problem),
-    Data(Problem),
+    ContentType(PayloadError),
+    Data(PayloadError),
 }
 
 /// The bytes that stand in base64, white space between.
 pub(crate) fn from_base64(data: &str, max_bytes: usize) -> Result<Vec<u8>, Unread> {
     let encoded: Vec<u8> = data.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     if encoded.len() / 4 > max_bytes / 3 + 1 {
-        return Err(Unread::Data(Problem::TooLarge));
+        return Err(Unread::Data(PayloadError::TooLarge));
     }
     BASE64
         .decode(encoded)
-        .map_err(|_| Unread::Data(Problem::NotBase64))
+        .map_err(|_| Unread::Data(PayloadError::NotBase64))
 }
 
 /// The document's text.
 pub(crate) fn document_text(content_type: &str, bytes: &[u8]) -> Result<String, Unread> {
     let decoded = |fallback: Option<&'static Encoding>| {
-        decode(bytes, charset(content_type)?.or(fallback)).ok_or(Unread::Data(Problem::NotUtf8))
+        decode(bytes, charset(content_type)?.or(fallback)).ok_or(Unread::Data(PayloadError::NotUtf8))
     };
     Ok(
-        match Kind::of(content_type).ok_or(Unread::ContentType(Problem::Unsupported))? {
+        match Kind::of(content_type).ok_or(Unread::ContentType(PayloadError::Unsupported))? {
             Kind::Plain => decoded(None)?,
             Kind::Html => html_to_text(&decoded(declared(bytes))?),
-            Kind::Rtf => rtf_to_text(bytes).map_err(|_| Unread::Data(Problem::WrongType))?,
+            Kind::Rtf => rtf_to_text(bytes).map_err(|_| Unread::Data(PayloadError::WrongType))?,
             Kind::Pdf => pdf_to_text(bytes, MAX_NOTE_BYTES).map_err(|why| Unread::Data(why.into()))?,
         },
     )
@@ -74,7 +74,7 @@ impl Kind {
     }
 }
 
-impl From<PdfError> for Problem {
+impl From<PdfError> for PayloadError {
     fn from(why: PdfError) -> Self {
         match why {
             PdfError::NotPdf | PdfError::Damaged => Self::NotPdf,
@@ -106,7 +106,9 @@ fn charset(content_type: &str) -> Result<Option<&'static Encoding>, Unread> {
     };
     let label = label.trim().trim_matches('"');
     let known = Encoding::for_label(label.as_bytes()).filter(|&known| known != encoding_rs::REPLACEMENT);
-    known.map(Some).ok_or(Unread::ContentType(Problem::Unsupported))
+    known
+        .map(Some)
+        .ok_or(Unread::ContentType(PayloadError::Unsupported))
 }
 
 /// The character set that an HTML document names near its beginning.
@@ -164,16 +166,20 @@ mod tests {
             (
                 "text/plain",
                 b"Jos\xe9".as_slice(),
-                Unread::Data(Problem::NotUtf8),
+                Unread::Data(PayloadError::NotUtf8),
             ),
             (
                 "text/plain;charset=klingon",
                 b"a",
-                Unread::ContentType(Problem::Unsupported),
+                Unread::ContentType(PayloadError::Unsupported),
             ),
-            ("image/tiff", b"II*", Unread::ContentType(Problem::Unsupported)),
-            ("application/pdf", b"%PDF-1.7", Unread::Data(Problem::NotPdf)),
-            ("text/rtf", b"Dear", Unread::Data(Problem::WrongType)),
+            (
+                "image/tiff",
+                b"II*",
+                Unread::ContentType(PayloadError::Unsupported),
+            ),
+            ("application/pdf", b"%PDF-1.7", Unread::Data(PayloadError::NotPdf)),
+            ("text/rtf", b"Dear", Unread::Data(PayloadError::WrongType)),
         ] {
             assert_eq!(document_text(content_type, bytes), Err(why), "{content_type}");
         }
@@ -182,10 +188,10 @@ mod tests {
     #[test]
     fn base64_is_read_with_line_ends_and_without_padding() {
         assert_eq!(from_base64("YW\r\nI", 10), Ok(b"ab".to_vec()));
-        assert_eq!(from_base64("Y!Q", 10), Err(Unread::Data(Problem::NotBase64)));
+        assert_eq!(from_base64("Y!Q", 10), Err(Unread::Data(PayloadError::NotBase64)));
         assert_eq!(
             from_base64(&"YWFh".repeat(20), 10),
-            Err(Unread::Data(Problem::TooLarge))
+            Err(Unread::Data(PayloadError::TooLarge))
         );
     }
 }

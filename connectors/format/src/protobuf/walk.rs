@@ -11,12 +11,12 @@ use crate::cursor::{Cursor, unzigzag};
 use crate::fields::{Field, Mapping};
 use crate::known::{kind_named, push, set_kind};
 use crate::visit::Draft;
-use crate::{Diagnosis, Problem};
+use crate::{Diagnosis, PayloadError};
 
 /// Groups inside groups, at most.
 const MAX_GROUPS: usize = 100;
 
-type Step = Result<(), Problem>;
+type Step = Result<(), PayloadError>;
 
 /// Reads an event that begins where the cursor stands and ends where the payload does.
 pub(super) fn event<'a>(
@@ -34,8 +34,8 @@ pub(super) fn event<'a>(
     read.map_err(|problem| fail(draft.reading, problem))?;
     match draft.missing(mapping.required) {
         None => Ok(draft.event),
-        Some(field) if plan.placed & field.bit() == 0 => Err(fail(Some(field), Problem::NotInSchema)),
-        Some(field) => Err(fail(Some(field), Problem::Missing)),
+        Some(field) if plan.placed & field.bit() == 0 => Err(fail(Some(field), PayloadError::NotInSchema)),
+        Some(field) => Err(fail(Some(field), PayloadError::Missing)),
     }
 }
 
@@ -81,7 +81,7 @@ fn message<'a>(plan: &'a Message, cursor: &mut Cursor<'a>, draft: &mut Draft) ->
             }
             Slot::Wrong(field) => {
                 draft.reading = Some(*field);
-                return Err(Problem::WrongType);
+                return Err(PayloadError::WrongType);
             }
             Slot::Entries { .. } | Slot::Map(_) | Slot::Kinds(_) => {
                 draft.reading = Some(Field::Known);
@@ -130,8 +130,8 @@ fn known<'a>(slot: &'a Slot, cursor: &mut Cursor<'a>, draft: &mut Draft) -> Step
             Slot::Map(how) if number == 2 => values(how, KnownKind::Other, cursor)?,
             Slot::Kinds(kinds) => match kinds.iter().find(|(mapped, ..)| *mapped == number) {
                 Some((_, Some(of), Some(how))) => values(how, *of, cursor)?,
-                Some((_, None, _)) => return Err(Problem::UnknownKind),
-                Some((_, _, None)) => return Err(Problem::WrongType),
+                Some((_, None, _)) => return Err(PayloadError::UnknownKind),
+                Some((_, _, None)) => return Err(PayloadError::WrongType),
                 None => skip(cursor, number, wire, 0)?,
             },
             _ => skip(cursor, number, wire, 0)?,
@@ -182,14 +182,14 @@ impl Value {
     }
 }
 
-fn scalar<'a>(value: &'a Value, cursor: &mut Cursor<'a>, wire: Wire) -> Result<Scalar<'a>, Problem> {
+fn scalar<'a>(value: &'a Value, cursor: &mut Cursor<'a>, wire: Wire) -> Result<Scalar<'a>, PayloadError> {
     if wire != value.wire() {
-        return Err(Problem::NotOfSchema);
+        return Err(PayloadError::NotOfSchema);
     }
     Ok(match value {
         Value::Text => {
             let length = cursor.varint()?;
-            Scalar::Text(std::str::from_utf8(cursor.take_long(length)?).map_err(|_| Problem::NotUtf8)?)
+            Scalar::Text(std::str::from_utf8(cursor.take_long(length)?).map_err(|_| PayloadError::NotUtf8)?)
         }
         Value::Enum(names) => {
             let number = low(cursor.varint()?);
@@ -216,7 +216,7 @@ fn scalar<'a>(value: &'a Value, cursor: &mut Cursor<'a>, wire: Wire) -> Result<S
 }
 
 /// Seconds and nanoseconds as milliseconds, rounded down.
-fn moment(cursor: &mut Cursor<'_>) -> Result<i64, Problem> {
+fn moment(cursor: &mut Cursor<'_>) -> Result<i64, PayloadError> {
     let (mut seconds, mut nanos) = (0_i64, 0_i32);
     while cursor.left() > 0 {
         match key(cursor)? {
@@ -228,11 +228,11 @@ fn moment(cursor: &mut Cursor<'_>) -> Result<i64, Problem> {
     seconds
         .checked_mul(1_000)
         .and_then(|millis| millis.checked_add(nanos.div_euclid(1_000_000).into()))
-        .ok_or(Problem::NotADate)
+        .ok_or(PayloadError::NotADate)
 }
 
 /// The value that a message wraps; nothing written is its default.
-fn wrapped<'a>(value: &'a Value, cursor: &mut Cursor<'a>) -> Result<Scalar<'a>, Problem> {
+fn wrapped<'a>(value: &'a Value, cursor: &mut Cursor<'a>) -> Result<Scalar<'a>, PayloadError> {
     let mut found = match value {
         Value::Text => Scalar::Text(""),
         _ => Scalar::Integer(0),
@@ -251,8 +251,8 @@ const fn low(value: u64) -> i32 {
     value as i32
 }
 
-fn key(cursor: &mut Cursor<'_>) -> Result<(u32, Wire), Problem> {
-    let key = u32::try_from(cursor.varint()?).map_err(|_| Problem::NotOfSchema)?;
+fn key(cursor: &mut Cursor<'_>) -> Result<(u32, Wire), PayloadError> {
+    let key = u32::try_from(cursor.varint()?).map_err(|_| PayloadError::NotOfSchema)?;
     let wire = match key & 7 {
         0 => Wire::Varint,
         1 => Wire::Fixed64,
@@ -260,18 +260,18 @@ fn key(cursor: &mut Cursor<'_>) -> Result<(u32, Wire), Problem> {
         3 => Wire::StartGroup,
         4 => Wire::EndGroup,
         5 => Wire::Fixed32,
-        _ => return Err(Problem::NotOfSchema),
+        _ => return Err(PayloadError::NotOfSchema),
     };
     match key >> 3 {
-        0 => Err(Problem::NotOfSchema),
+        0 => Err(PayloadError::NotOfSchema),
         number => Ok((number, wire)),
     }
 }
 
 /// The bytes of a message inside.
-fn nested<'a>(cursor: &mut Cursor<'a>, wire: Wire) -> Result<Cursor<'a>, Problem> {
+fn nested<'a>(cursor: &mut Cursor<'a>, wire: Wire) -> Result<Cursor<'a>, PayloadError> {
     if wire != Wire::Delimited {
-        return Err(Problem::NotOfSchema);
+        return Err(PayloadError::NotOfSchema);
     }
     let length = cursor.varint()?;
     cursor.inner(length)
@@ -287,13 +287,13 @@ fn skip(cursor: &mut Cursor<'_>, number: u32, wire: Wire, depth: usize) -> Step 
             let length = cursor.varint()?;
             cursor.take_long(length).map(drop)
         }
-        Wire::StartGroup if depth == MAX_GROUPS => Err(Problem::TooDeep),
+        Wire::StartGroup if depth == MAX_GROUPS => Err(PayloadError::TooDeep),
         Wire::StartGroup => loop {
             match key(cursor)? {
                 (end, Wire::EndGroup) if end == number => return Ok(()),
                 (inner, wire) => skip(cursor, inner, wire, depth + 1)?,
             }
         },
-        Wire::EndGroup => Err(Problem::NotOfSchema),
+        Wire::EndGroup => Err(PayloadError::NotOfSchema),
     }
 }

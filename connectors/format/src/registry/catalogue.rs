@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use super::{Schema, SchemaError, Schemas, Unavailable};
-use crate::Problem;
+use crate::PayloadError;
 
 /// How long an answer of "no" holds. A registry may learn of a schema a moment after the records that use it.
 const NO_HOLDS: Duration = Duration::from_secs(60);
@@ -15,7 +15,7 @@ const NO_HOLDS: Duration = Duration::from_secs(60);
 const NOES: usize = 16_384;
 
 /// What a schema was made into, or why no record can be read by it.
-pub(crate) type Entry<C> = Result<Arc<C>, Problem>;
+pub(crate) type Entry<C> = Result<Arc<C>, PayloadError>;
 
 type Compile<C> = Box<dyn Fn(&Schema) -> Result<C, String> + Send + Sync>;
 
@@ -105,15 +105,15 @@ impl<C> Catalogue<C> {
         let entry = match self.schemas.schema(id) {
             Ok(schema) => self.ready(&schema).map_err(|why| {
                 asked.warn(id, &why);
-                Problem::UnusableSchema
+                PayloadError::UnusableSchema
             }),
             Err(SchemaError::NotFound) => {
                 asked.warn(id, "the registry does not have it");
-                Err(Problem::UnknownSchema)
+                Err(PayloadError::UnknownSchema)
             }
             Err(SchemaError::Unusable(why)) => {
                 asked.warn(id, &why);
-                Err(Problem::UnusableSchema)
+                Err(PayloadError::UnusableSchema)
             }
             Err(SchemaError::Unavailable(why)) => {
                 asked.failed = Some((Instant::now(), why.clone()));

@@ -1,7 +1,7 @@
 //! The frame before a payload whose schema is in a registry: a byte 0, four bytes of schema id (the highest first) and,
 //! for Protobuf, which message of the schema's file it is (Confluent's wire format).
 
-use crate::Problem;
+use crate::PayloadError;
 use crate::cursor::Cursor;
 
 /// The first byte.
@@ -13,13 +13,13 @@ const MAX_NESTING: u64 = 32;
 /// The id of the schema that the payload is written in.
 ///
 /// # Errors
-/// [`Problem::NotFramed`].
-pub(crate) fn schema_id(cursor: &mut Cursor<'_>) -> Result<u32, Problem> {
-    let [magic] = cursor.array().map_err(|_| Problem::NotFramed)?;
+/// [`PayloadError::NotFramed`].
+pub(crate) fn schema_id(cursor: &mut Cursor<'_>) -> Result<u32, PayloadError> {
+    let [magic] = cursor.array().map_err(|_| PayloadError::NotFramed)?;
     if magic != MAGIC {
-        return Err(Problem::NotFramed);
+        return Err(PayloadError::NotFramed);
     }
-    let id = cursor.array().map_err(|_| Problem::NotFramed)?;
+    let id = cursor.array().map_err(|_| PayloadError::NotFramed)?;
     Ok(u32::from_be_bytes(id))
 }
 
@@ -27,21 +27,21 @@ pub(crate) fn schema_id(cursor: &mut Cursor<'_>) -> Result<u32, Problem> {
 /// the first message.
 ///
 /// # Errors
-/// [`Problem::NotFramed`].
-pub(crate) fn schema_path(cursor: &mut Cursor<'_>) -> Result<Vec<u32>, Problem> {
+/// [`PayloadError::NotFramed`].
+pub(crate) fn schema_path(cursor: &mut Cursor<'_>) -> Result<Vec<u32>, PayloadError> {
     let mut number = || {
-        let number = cursor.zigzag().map_err(|_| Problem::NotFramed)?;
-        u64::try_from(number).map_err(|_| Problem::NotFramed)
+        let number = cursor.zigzag().map_err(|_| PayloadError::NotFramed)?;
+        u64::try_from(number).map_err(|_| PayloadError::NotFramed)
     };
     let count = number()?;
     if count == 0 {
         return Ok(vec![0]);
     }
     if count > MAX_NESTING {
-        return Err(Problem::NotFramed);
+        return Err(PayloadError::NotFramed);
     }
     (0..count)
-        .map(|_| u32::try_from(number()?).map_err(|_| Problem::NotFramed))
+        .map(|_| u32::try_from(number()?).map_err(|_| PayloadError::NotFramed))
         .collect()
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn schema_path(cursor: &mut Cursor<'_>) -> Result<Vec<u32>, Problem> 
 mod tests {
     use super::*;
 
-    fn path(bytes: &[u8]) -> Result<Vec<u32>, Problem> {
+    fn path(bytes: &[u8]) -> Result<Vec<u32>, PayloadError> {
         schema_path(&mut Cursor::new(bytes))
     }
 
@@ -59,7 +59,7 @@ mod tests {
         assert_eq!(schema_id(&mut cursor), Ok(0x0102_0304));
         assert_eq!(cursor.left(), 1);
         for bytes in [&[][..], &[0], &[0, 1, 2, 3], &[1, 0, 0, 0, 1], b"{\"note_id\":1}"] {
-            assert_eq!(schema_id(&mut Cursor::new(bytes)), Err(Problem::NotFramed));
+            assert_eq!(schema_id(&mut Cursor::new(bytes)), Err(PayloadError::NotFramed));
         }
     }
 
@@ -79,7 +79,7 @@ mod tests {
             &[2, 1],
             &[0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1],
         ] {
-            assert_eq!(path(bytes), Err(Problem::NotFramed), "{bytes:?}");
+            assert_eq!(path(bytes), Err(PayloadError::NotFramed), "{bytes:?}");
         }
     }
 }

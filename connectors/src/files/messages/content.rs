@@ -76,7 +76,7 @@ impl Budget {
     }
 
     /// Counts the bytes that `reader` yields.
-    pub(super) fn watch<R: Read>(&self, reader: R) -> Expanded<R> {
+    pub(super) fn track<R: Read>(&self, reader: R) -> Expanded<R> {
         Expanded {
             reader,
             budget: self.clone(),
@@ -167,7 +167,7 @@ impl Contents {
                 self.kind = Kind::Zip(zip);
                 match entry {
                     Entry::Content(content) => {
-                        let content = self.budget.watch(content);
+                        let content = self.budget.track(content);
                         self.entry(Box::new(content))
                     }
                     refused => self.count().map(|()| Some(refused)),
@@ -238,11 +238,11 @@ impl Contents {
         content: Box<dyn Read>,
     ) -> io::Result<Result<Box<dyn Read>, Box<dyn Read>>> {
         Ok(if is_gzip(head) {
-            Ok(Box::new(self.budget.watch(MultiGzDecoder::new(content))))
+            Ok(Box::new(self.budget.track(MultiGzDecoder::new(content))))
         } else if is_zstd(head) {
             let mut decoder = zstd::stream::read::Decoder::new(content)?;
             decoder.window_log_max(WINDOW)?;
-            Ok(Box::new(self.budget.watch(decoder)))
+            Ok(Box::new(self.budget.track(decoder)))
         } else {
             Err(content)
         })

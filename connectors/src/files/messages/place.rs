@@ -43,7 +43,7 @@ impl Reader {
     /// Returns the size in bytes.
     pub(super) fn size(&self) -> io::Result<u64> {
         match &self.place {
-            Place::Local(path) => self.watch(std::fs::metadata(path).map(|about| about.len())),
+            Place::Local(path) => self.track(std::fs::metadata(path).map(|about| about.len())),
             Place::Remote(remote) => Ok(remote.size()),
         }
     }
@@ -57,8 +57,8 @@ impl Reader {
                     file.seek(SeekFrom::Start(at))?;
                     Ok(file)
                 };
-                Ok(Box::new(Watched {
-                    file: self.watch(open())?,
+                Ok(Box::new(Tracked {
+                    file: self.track(open())?,
                     of: self.clone(),
                 }))
             }
@@ -79,20 +79,20 @@ impl Reader {
         self.failed.take().map(Failure::Unreadable)
     }
 
-    fn watch<T>(&self, done: io::Result<T>) -> io::Result<T> {
+    fn track<T>(&self, done: io::Result<T>) -> io::Result<T> {
         done.inspect_err(|error| self.failed.set(Some(error.kind())))
     }
 }
 
-struct Watched {
+struct Tracked {
     file: File,
     of: Reader,
 }
 
-impl Read for Watched {
+impl Read for Tracked {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self.file.read(into) {
-            Err(error) if error.kind() != io::ErrorKind::Interrupted => self.of.watch(Err(error)),
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => self.of.track(Err(error)),
             read => read,
         }
     }

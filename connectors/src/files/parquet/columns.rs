@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::FileError;
 use crate::files::inputs::Input;
-use crate::format::{Diagnosis, Problem, kind_named};
+use crate::format::{Diagnosis, PayloadError, kind_named};
 
 /// The columns of the fields. A named column must exist. A field without a name is read from the column with
 /// its own name, if the file has one. `text` must always exist.
@@ -59,7 +59,7 @@ impl Role {
         }
     }
 
-    pub(super) const fn bad(self, problem: Problem) -> Diagnosis {
+    pub(super) const fn bad(self, problem: PayloadError) -> Diagnosis {
         Diagnosis {
             field: Some(self.field()),
             byte: 0,

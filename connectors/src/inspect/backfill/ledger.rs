@@ -9,9 +9,9 @@ use arrow_array::{Array as _, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use lethe_core::AuditBatch;
 
-use crate::inspect::Fault;
+use crate::inspect::DatasetError;
 use crate::inspect::columns::{Batches, Wanted, schema_of};
-use crate::inspect::ledger::{AUDIT, Place, Rows, Told};
+use crate::inspect::ledger::{AUDIT, AuditErrors, Place, Rows};
 use crate::sink::ChainError;
 use crate::store::Store;
 
@@ -33,8 +33,12 @@ struct Audit {
 ///
 /// # Errors
 /// [`ChainError::Footer`] if a file cannot be read, or the store's error.
-pub(super) async fn hold(store: &dyn Store, part: &str, audit: &str) -> Result<Vec<Fault>, ChainError> {
-    let mut told = Told::new(audit);
+pub(super) async fn hold(
+    store: &dyn Store,
+    part: &str,
+    audit: &str,
+) -> Result<Vec<DatasetError>, ChainError> {
+    let mut errors = AuditErrors::new(audit);
     let mut entries = Audit::read(store, audit).await?;
     let schema = schema_of(store, part).await?;
     let tops = entries.columns.iter().filter_map(|path| top(&schema, path));
@@ -54,7 +58,7 @@ pub(super) async fn hold(store: &dyn Store, part: &str, audit: &str) -> Result<V
         for row in 0..batch.num_rows() {
             let counted = entries.counts.remove(&numbers.value(row)).unwrap_or_default();
             if counted != redactions.value(row) {
-                told.tell(
+                errors.tell(
                     numbers.value(row),
                     "it has another number of audit rows than its row counts redactions",
                 );
@@ -73,15 +77,15 @@ pub(super) async fn hold(store: &dyn Store, part: &str, audit: &str) -> Result<V
                 seen[row] += 1;
                 if let Some(of) = entries.rows.remove(&place) {
                     let text = texts.is_valid(at).then(|| texts.value(at));
-                    entries.check(&of, place.1, text, &mut told);
+                    entries.check(&of, place.1, text, &mut errors);
                 }
             }
         }
     }
     if let Some((_, row, _)) = entries.rows.keys().min_by_key(|(_, row, _)| *row) {
-        told.tell(*row, "the part has no such value");
+        errors.tell(*row, "the part has no such value");
     }
-    Ok(told.faults)
+    Ok(errors.faults)
 }
 
 impl Audit {
@@ -126,12 +130,12 @@ impl Audit {
     }
 
     /// Checks the audit rows of one text.
-    fn check(&self, of: &[(usize, usize)], number: i64, text: Option<&str>, told: &mut Told<'_>) {
+    fn check(&self, of: &[(usize, usize)], number: i64, text: Option<&str>, errors: &mut AuditErrors<'_>) {
         let mut place = Place::default();
         for &(batch, row) in of {
             let rows = Rows::of(&self.batches[batch]);
             if let Some(why) = rows.wrong(row, &place, text) {
-                told.tell(number, why);
+                errors.tell(number, why);
             }
             place = rows.place(row, 0);
         }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::report::Plan;
 use super::units::Units;
-use crate::inspect::{Fault, Head};
+use crate::inspect::{DatasetError, Head};
 use crate::sink::{
     BEGUN, Entry, MANIFESTS, PartName, ShardManifest, Totals, WholeManifest, digest_of, encode_manifest,
     object_id, shard_path, whole_path,
@@ -29,7 +29,7 @@ pub(super) struct Manifests {
     pub(super) plans: Vec<Plan>,
     pub(super) parts: BTreeMap<String, Listed>,
     pub(super) broken: BTreeMap<String, String>,
-    pub(super) faults: Vec<Fault>,
+    pub(super) faults: Vec<DatasetError>,
     pub(super) strays: Vec<String>,
     /// Name and digest of every manifest.
     pub(super) heads: Vec<(String, String)>,
@@ -94,7 +94,7 @@ impl Manifests {
             all.check_whole(whole, name, &digests);
         }
         if all.begun.is_none() && !digests.contains_key(BEGUN) && !all.shards.is_empty() {
-            all.faults.push(Fault::MissingPart {
+            all.faults.push(DatasetError::MissingPart {
                 file: BEGUN.to_owned(),
                 by: "every backfill".to_owned(),
             });
@@ -122,7 +122,7 @@ impl Manifests {
     }
 
     fn wrong(&mut self, file: &str, why: &str) {
-        self.faults.push(Fault::Unreadable {
+        self.faults.push(DatasetError::Unreadable {
             file: file.to_owned(),
             why: why.to_owned(),
         });
@@ -132,11 +132,11 @@ impl Manifests {
     fn check_whole(&mut self, whole: &WholeManifest, name: &str, digests: &BTreeMap<String, String>) {
         for (file, kept) in &whole.files {
             match digests.get(file) {
-                None => self.faults.push(Fault::MissingPart {
+                None => self.faults.push(DatasetError::MissingPart {
                     file: file.clone(),
                     by: name.to_owned(),
                 }),
-                Some(found) if found != kept => self.faults.push(Fault::Digest {
+                Some(found) if found != kept => self.faults.push(DatasetError::Digest {
                     file: file.clone(),
                     by: name.to_owned(),
                     kept: kept.clone(),
@@ -232,7 +232,7 @@ impl Manifests {
     }
 
     /// Checks the totals of each object against its files.
-    pub(super) fn reconcile(&self, units: &Units) -> Vec<Fault> {
+    pub(super) fn reconcile(&self, units: &Units) -> Vec<DatasetError> {
         let mut faults = Vec::new();
         // By plan, for manifests that list no files: the totals of an object over the shards of a run.
         let mut bare: BTreeMap<(&str, &str), (Totals, &str)> = BTreeMap::new();
@@ -251,7 +251,7 @@ impl Manifests {
                 }
             }
             if sum != shard.totals {
-                faults.push(Fault::Unreadable {
+                faults.push(DatasetError::Unreadable {
                     file: path.clone(),
                     why: "its objects do not add up to its totals: it was changed".to_owned(),
                 });
@@ -273,19 +273,19 @@ impl Manifests {
 }
 
 /// Compares a manifest's entry of an object with its files.
-fn compare(path: &str, object: &str, entry: &Entry, found: &Totals, faults: &mut Vec<Fault>) {
+fn compare(path: &str, object: &str, entry: &Entry, found: &Totals, faults: &mut Vec<DatasetError>) {
     let units = found.units;
     // An unreadable unit has no file.
-    let said = Totals {
+    let claimed = Totals {
         units,
         ..entry.totals
     };
-    if said != *found {
-        faults.push(Fault::Unreadable {
+    if claimed != *found {
+        faults.push(DatasetError::Unreadable {
             file: path.to_owned(),
             why: format!(
                 "it lists {} rows in {} files of object {object}, but there are {} rows in {} files, or other counts differ",
-                said.rows_out, said.files, found.rows_out, found.files
+                claimed.rows_out, claimed.files, found.rows_out, found.files
             ),
         });
     }

@@ -11,7 +11,7 @@ mod units;
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::{Fault, Head, Orphan, Progress, Report, Scope, age};
+use super::{DatasetError, Head, Orphan, Progress, Report, Scope, age};
 use crate::sink::{PartName, digest_file};
 use crate::store::{Object, Store, StoreError};
 use manifests::Manifests;
@@ -64,7 +64,7 @@ pub(super) async fn examine(
         let Some(name) = PartName::parse(&object.name) else {
             match object.name.ends_with(".parquet") {
                 // A reader of the folder would take it for rows of the backfill.
-                true => found.faults.push(Fault::Added {
+                true => found.faults.push(DatasetError::Added {
                     file: object.name.clone(),
                     why: "its name is not a valid part name",
                 }),
@@ -91,7 +91,7 @@ pub(super) async fn examine(
         progress(done);
     }
     for (file, listed) in manifests.parts.iter().filter(|(file, _)| !there.contains(*file)) {
-        found.faults.push(Fault::MissingPart {
+        found.faults.push(DatasetError::MissingPart {
             file: file.clone(),
             by: listed.by.clone(),
         });
@@ -105,7 +105,7 @@ pub(super) async fn examine(
             continue;
         };
         match manifests.stands_outside(&name) {
-            Some(why) => found.faults.push(Fault::Added {
+            Some(why) => found.faults.push(DatasetError::Added {
                 file: file.clone(),
                 why,
             }),
@@ -136,7 +136,7 @@ async fn digest(
     if digest == listed.digest {
         return Ok(true);
     }
-    found.faults.push(Fault::Digest {
+    found.faults.push(DatasetError::Digest {
         file: object.name.clone(),
         by: listed.by.clone(),
         kept: listed.digest.clone(),
@@ -158,7 +158,7 @@ fn orphans(
         let superseded = part.is_some_and(|part| parts.contains(&part));
         if superseded {
             // The same part always has the same audit, so an interrupted run cannot have left this one.
-            found.faults.push(Fault::Added {
+            found.faults.push(DatasetError::Added {
                 file: audit.name.clone(),
                 why: "its part refers to another audit file or to none",
             });

@@ -11,7 +11,7 @@ use lethe_core::RowKind;
 use super::ledger;
 use crate::inspect::columns::{Batches, Wanted};
 use crate::inspect::tally::{count_audit, hold, readable};
-use crate::inspect::{Fault, Scope, add};
+use crate::inspect::{DatasetError, Scope, add};
 use crate::sink::{ChainError, PartFooter, digest_file, read_part};
 use crate::store::{Store, StoreError};
 
@@ -27,7 +27,7 @@ pub(in crate::inspect) struct Look<'a> {
     pub(super) audit_bytes: u64,
     pub(super) codes: BTreeMap<String, u64>,
     pub(super) labels: BTreeMap<String, u64>,
-    pub(in crate::inspect) faults: Vec<Fault>,
+    pub(in crate::inspect) faults: Vec<DatasetError>,
     /// The audit file, if it is not where the footer says.
     pub(in crate::inspect) audit_at: Option<String>,
     /// Whether a missing file is acceptable.
@@ -83,7 +83,7 @@ impl<'a> Look<'a> {
     }
 
     fn wrong(&mut self, file: &str, why: &str) {
-        self.faults.push(Fault::Unreadable {
+        self.faults.push(DatasetError::Unreadable {
             file: file.to_owned(),
             why: why.to_owned(),
         });
@@ -137,7 +137,7 @@ impl<'a> Look<'a> {
             self.wrong(&name, "it has rows of an object other than the one in its footer");
         }
         if let Some(offset) = misplaced {
-            self.faults.push(Fault::Offset {
+            self.faults.push(DatasetError::Offset {
                 file: name.clone(),
                 offset,
             });
@@ -164,7 +164,7 @@ impl<'a> Look<'a> {
             Ok(end) => end.size,
             Err(StoreError::NotFound(_)) if self.alone => return Ok(()),
             Err(StoreError::NotFound(_)) => {
-                self.faults.push(Fault::NoAudit {
+                self.faults.push(DatasetError::NoAudit {
                     file: self.name.clone(),
                     audit: audit.to_owned(),
                 });
@@ -177,7 +177,7 @@ impl<'a> Look<'a> {
         if self.scope.digests {
             let found = digest_file(self.store, audit, size).await?;
             if found != kept {
-                self.faults.push(Fault::Digest {
+                self.faults.push(DatasetError::Digest {
                     file: audit.to_owned(),
                     by: self.name.clone(),
                     kept: kept.to_owned(),

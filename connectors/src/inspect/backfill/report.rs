@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::{Look, merge};
-use crate::inspect::{Fault, Head};
+use crate::inspect::{DatasetError, Head};
 use crate::sink::Totals;
 
 /// Maximum number of files listed in the text; JSON lists all.
@@ -42,7 +42,7 @@ pub struct BackfillReport {
     /// The manifests of all shards and their digests, to store elsewhere.
     pub heads: Vec<Head>,
     /// The faults.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<DatasetError>,
 }
 
 /// One run of a backfill over a set of units, by all shards.

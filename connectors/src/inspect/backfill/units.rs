@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::manifests::Manifests;
-use crate::inspect::Fault;
+use crate::inspect::DatasetError;
 use crate::sink::{PartFooter, PartName, Totals, object_id, unit_id};
 
 /// The result of all parts.
@@ -34,11 +34,11 @@ impl Units {
         footer: &PartFooter,
         rows_at: Option<i64>,
         manifests: &Manifests,
-        faults: &mut Vec<Fault>,
+        faults: &mut Vec<DatasetError>,
     ) {
         let file = name.path();
         let mut wrong = |why: String| {
-            faults.push(Fault::Unreadable {
+            faults.push(DatasetError::Unreadable {
                 file: file.clone(),
                 why,
             });
@@ -69,7 +69,7 @@ impl Units {
                 last: false,
                 ..name.clone()
             };
-            faults.push(Fault::MissingPart {
+            faults.push(DatasetError::MissingPart {
                 file: missing.path(),
                 by: file.clone(),
             });
@@ -86,7 +86,7 @@ impl Units {
         if let (Some(base), Some(known)) = (base, known)
             && base != known
         {
-            faults.push(Fault::Offset {
+            faults.push(DatasetError::Offset {
                 file: file.clone(),
                 offset: rows_at.unwrap_or_default(),
             });

@@ -21,13 +21,13 @@ impl Context {
         if !self.flow().lanes.contains_key(partition) {
             return Ok(());
         }
-        self.lanes().lose(std::slice::from_ref(partition));
-        self.begin_anew(consumer, partition)
+        self.lanes().abandon(std::slice::from_ref(partition));
+        self.begin_again(consumer, partition)
     }
 
     /// Opens the lane of an assigned partition that has none, at its chain's tail, and seeks the consumer
     /// there.
-    pub(super) fn begin_anew(
+    pub(super) fn begin_again(
         &self,
         consumer: &BaseConsumer<Self>,
         partition: &Partition,
@@ -101,7 +101,7 @@ impl Context {
         if consumer.assignment_lost() {
             self.lanes().erred(ErrorKind::Evicted);
             self.flow().evicted(Instant::now());
-            self.lanes().lose(&held);
+            self.lanes().abandon(&held);
         } else {
             let receipts = self.lanes().revoke(&held, Instant::now() + self.drain());
             commit_receipts(consumer, &receipts);

@@ -20,15 +20,15 @@ pub(super) fn commit_receipts(consumer: &BaseConsumer<Context>, receipts: &[Rece
     commit(consumer);
 }
 
-/// Commits in the same way before the consumer leaves, if the coordinator responds within `patience`: closing
+/// Commits in the same way before the consumer leaves, if the coordinator responds within `timeout`: closing
 /// a consumer waits for pending commits.
-pub(super) fn commit_last(consumer: &BaseConsumer<Context>, receipts: &[Receipt], patience: Duration) {
+pub(super) fn commit_last(consumer: &BaseConsumer<Context>, receipts: &[Receipt], timeout: Duration) {
     release(consumer, receipts);
     let list = released(consumer);
     if list.count() == 0 {
         return;
     }
-    match consumer.committed_offsets(list.clone(), patience) {
+    match consumer.committed_offsets(list.clone(), timeout) {
         Ok(_) => begin(consumer, &list),
         Err(error) => tracing::warn!(%error, "offset hints not committed: the coordinator does not answer"),
     }

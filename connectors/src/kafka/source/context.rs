@@ -181,7 +181,7 @@ impl ConsumerContext for Context {
             other => {
                 tracing::warn!(code = ?other, "kafka; rebalance failed, trying again");
                 let held: Vec<Partition> = std::mem::take(&mut self.flow().lanes).into_keys().collect();
-                self.lanes.lose(&held);
+                self.lanes.abandon(&held);
                 consumer.unassign()
             }
         };

@@ -15,16 +15,16 @@ use crate::kafka::token::Login;
 const APART: Duration = Duration::from_secs(90);
 
 /// Tracks for how long the login has failed.
-pub(super) struct Faults {
-    patience: Duration,
+pub(super) struct LoginFailures {
+    timeout: Duration,
     refused: Option<(Instant, Instant)>,
 }
 
-impl Faults {
+impl LoginFailures {
     /// Starts without a failure.
-    pub(super) const fn new(patience: Duration) -> Self {
+    pub(super) const fn new(timeout: Duration) -> Self {
         Self {
-            patience,
+            timeout,
             refused: None,
         }
     }
@@ -33,12 +33,9 @@ impl Faults {
     /// as for brokers.
     pub(super) fn look(&self, login: &Login) -> Result<(), SourceError> {
         match login.trouble() {
-            Some((since, error)) if !error.is_temporary() && since > self.patience => {
-                Err(SourceError::Login(format!(
-                    "no token for the login for {} s: {error}",
-                    since.as_secs()
-                )))
-            }
+            Some((since, error)) if !error.is_temporary() && since > self.timeout => Err(SourceError::Login(
+                format!("no token for the login for {} s: {error}", since.as_secs()),
+            )),
             _ => Ok(()),
         }
     }
@@ -50,7 +47,7 @@ impl Faults {
             _ => now,
         };
         self.refused = Some((first, now));
-        now.saturating_duration_since(first) < self.patience
+        now.saturating_duration_since(first) < self.timeout
     }
 }
 
@@ -58,7 +55,7 @@ impl Faults {
 /// cannot fix end the run.
 pub(super) fn consumer_error(
     consumer: &BaseConsumer<Context>,
-    faults: &mut Faults,
+    faults: &mut LoginFailures,
     credentials: &Credentials,
     error: KafkaError,
 ) -> Result<(), SourceError> {
@@ -138,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_login_may_be_refused_for_a_while_and_no_longer() {
-        let mut faults = Faults::new(Duration::from_secs(100));
+        let mut faults = LoginFailures::new(Duration::from_secs(100));
         let start = Instant::now();
         let mut at = |seconds| faults.refused(start + Duration::from_secs(seconds));
         assert!(at(0) && at(60) && at(99));
@@ -148,6 +145,6 @@ mod tests {
 
     #[test]
     fn a_login_that_nobody_renews_may_not_be_refused_at_all() {
-        assert!(!Faults::new(Duration::ZERO).refused(Instant::now()));
+        assert!(!LoginFailures::new(Duration::ZERO).refused(Instant::now()));
     }
 }

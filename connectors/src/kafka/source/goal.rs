@@ -49,7 +49,7 @@ impl Goal {
     }
 
     /// Notes that a record arrived.
-    pub(super) fn go_on(&mut self) {
+    pub(super) fn resume(&mut self) {
         self.last_record = Instant::now();
     }
 

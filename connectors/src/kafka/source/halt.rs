@@ -92,13 +92,13 @@ impl Context {
                     .lanes()
                     .revoke(std::slice::from_ref(&partition), Instant::now() + self.drain());
                 commit_receipts(consumer, &drained);
-                self.begin_anew(consumer, &partition)?;
+                self.begin_again(consumer, &partition)?;
                 continue;
             }
-            match self.made_anew(consumer, &partition) {
+            match self.recreated(consumer, &partition) {
                 // If the log ends before the position, it holds none of the lane's records: all of them
                 // belong to the old topic.
-                Some(halt) => self.halt_made_anew(&partition, &halt, true),
+                Some(halt) => self.halt_recreated(&partition, &halt, true),
                 None => {
                     let topic_id = None;
                     let range = LogRange {
@@ -115,41 +115,41 @@ impl Context {
     }
 
     /// Returns whether the topic's id differs from the lane's, as far as a broker responds.
-    fn made_anew(&self, consumer: &BaseConsumer<Self>, partition: &Partition) -> Option<Halt> {
+    fn recreated(&self, consumer: &BaseConsumer<Self>, partition: &Partition) -> Option<Halt> {
         let before = self.flow().lanes.get(partition)?.topic_id.clone()?;
         let ids = topic_ids(consumer.client(), &[&partition.0], STEP.1).ok()?;
         let now = Arc::clone(ids.get(&partition.0)?);
-        (before != now).then_some(Halt::MadeAnew { before, now })
+        (before != now).then_some(Halt::Recreated { before, now })
     }
 
     /// Halts the lanes of a topic that was recreated during the run.
-    pub(super) fn topic_made_anew(&self, consumer: &BaseConsumer<Self>, topic: &str, now: &Arc<str>) {
+    pub(super) fn topic_recreated(&self, consumer: &BaseConsumer<Self>, topic: &str, now: &Arc<str>) {
         let other: Vec<(Partition, Halt, bool)> = {
             let flow = self.flow();
             let lanes = flow.lanes.iter().filter(|((name, _), _)| **name == *topic);
             let other = lanes.filter_map(|(partition, lane)| {
                 let before = lane.topic_id.clone().filter(|before| before != now)?;
                 let now = Arc::clone(now);
-                let halt = Halt::MadeAnew { before, now };
+                let halt = Halt::Recreated { before, now };
                 Some((partition.clone(), halt, lane.is_confirmed()))
             });
             other.collect()
         };
         for (partition, halt, is_sound) in other {
             if self.hold(consumer, &partition) {
-                self.halt_made_anew(&partition, &halt, is_sound);
+                self.halt_recreated(&partition, &halt, is_sound);
             }
         }
     }
 
     /// Halts such a lane. It writes its records only if all belong to the old topic, since the offsets of a
     /// chain must come from one log.
-    fn halt_made_anew(&self, partition: &Partition, halt: &Halt, is_sound: bool) {
+    fn halt_recreated(&self, partition: &Partition, halt: &Halt, is_sound: bool) {
         let lanes = std::slice::from_ref(partition);
         if is_sound {
             self.lanes().revoke(lanes, Instant::now() + self.drain());
         } else {
-            self.lanes().lose(lanes);
+            self.lanes().abandon(lanes);
         }
         self.lanes().halt(partition, halt);
     }

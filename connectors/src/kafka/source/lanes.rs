@@ -47,7 +47,7 @@ pub enum Halt {
     },
     /// The topic was deleted and recreated during the run. The lane has written the records that certainly
     /// belong to the old topic, or was dropped.
-    MadeAnew {
+    Recreated {
         /// The topic's id when the lane began.
         before: Arc<str>,
         /// Its id now.
@@ -164,7 +164,7 @@ pub trait Lanes: Send + Sync {
     /// Makes every lane write its rows, since other members wait to see them.
     fn flush(&self);
     /// Drops the lanes of partitions that were lost, perhaps long ago.
-    fn lose(&self, partitions: &[Partition]);
+    fn abandon(&self, partitions: &[Partition]);
     /// Drops the lane of a partition that is no longer read, if it has one. The partition stays assigned and
     /// paused.
     fn halt(&self, partition: &Partition, why: &Halt);

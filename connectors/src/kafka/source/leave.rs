@@ -27,14 +27,14 @@ const LOOK: Duration = Duration::from_millis(20);
 /// limit.
 pub(super) fn leave(consumer: BaseConsumer<Context>, receipts: Option<Vec<Receipt>>, stop: &Stop) {
     let begun = Instant::now();
-    let patience = limit(stop, begun, false) / 2;
+    let timeout = limit(stop, begun, false) / 2;
     let (sender, answered) = channel();
     std::thread::spawn(move || {
-        if brokers_answer(&consumer, patience) {
+        if brokers_answer(&consumer, timeout) {
             // The receiver may have timed out.
             sender.send(()).unwrap_or_default();
             if let Some(receipts) = receipts {
-                commit_last(&consumer, &receipts, patience);
+                commit_last(&consumer, &receipts, timeout);
             }
         }
         consumer.context().flow().lanes.clear();
@@ -60,13 +60,13 @@ pub(super) fn leave(consumer: BaseConsumer<Context>, receipts: Option<Vec<Receip
     }
 }
 
-/// Returns whether any broker responds within `patience` to a metadata request for the topic. The group's
+/// Returns whether any broker responds within `timeout` to a metadata request for the topic. The group's
 /// coordinator is not asked, since its connection may wait for a rebalance.
-fn brokers_answer(consumer: &BaseConsumer<Context>, patience: Duration) -> bool {
+fn brokers_answer(consumer: &BaseConsumer<Context>, timeout: Duration) -> bool {
     let topics = consumer.subscription().unwrap_or_default();
     let topics = topics.elements();
     let topic = topics.first().map(|element| element.topic());
-    match consumer.fetch_metadata(topic, patience) {
+    match consumer.fetch_metadata(topic, timeout) {
         Ok(_) => true,
         Err(error) => {
             tracing::warn!(%error, "offset hints not committed: no broker responds");

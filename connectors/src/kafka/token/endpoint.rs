@@ -310,12 +310,12 @@ mod tests {
     #[test]
     fn a_refusal_is_told_by_its_code_and_a_server_that_is_away_is_waited_for() {
         let error = read(401, r#"{"error":"invalid_client","error_description":"hush"}"#).unwrap_err();
-        let said = error.to_string();
+        let message = error.to_string();
         assert!(
-            said.contains("invalid_client") && said.contains("/no/such/secret"),
-            "{said}"
+            message.contains("invalid_client") && message.contains("/no/such/secret"),
+            "{message}"
         );
-        assert!(!error.is_temporary() && !said.contains("hush"), "{said}");
+        assert!(!error.is_temporary() && !message.contains("hush"), "{message}");
         assert!(
             !read(400, r#"{"error":"the secret hush"}"#)
                 .unwrap_err()
@@ -359,8 +359,8 @@ mod tests {
                 "parameters.scope",
             ),
         ] {
-            let said = checked(more);
-            assert!(said.contains(told), "{said}");
+            let message = checked(more);
+            assert!(message.contains(told), "{message}");
         }
     }
 

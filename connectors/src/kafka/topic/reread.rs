@@ -8,7 +8,7 @@ use rdkafka::consumer::Consumer as _;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 use rdkafka::{Offset, TopicPartitionList};
 
-use super::{Cluster, KafkaProblem, code};
+use super::{Cluster, KafkaClientError, code};
 use crate::kafka::source::{Partition, RawRecord, raw};
 
 /// Timeout of one poll.
@@ -23,13 +23,13 @@ impl Cluster {
     /// joined.
     ///
     /// # Errors
-    /// [`KafkaProblem`], also if no record arrives within the cluster's timeout.
+    /// [`KafkaClientError`], also if no record arrives within the cluster's timeout.
     pub fn reread(
         &self,
         partition: &Partition,
         offsets: &[i64],
         mut take: impl FnMut(RawRecord) -> ControlFlow<()>,
-    ) -> Result<(), KafkaProblem> {
+    ) -> Result<(), KafkaClientError> {
         let (low, high) = self.watermarks(&partition.0, partition.1)?;
         let from = offsets.partition_point(|&offset| offset < low);
         let to = offsets.partition_point(|&offset| offset < high);
@@ -50,7 +50,7 @@ impl Cluster {
         (topic, partition): &Partition,
         offsets: &[i64],
         take: &mut impl FnMut(RawRecord) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, KafkaProblem> {
+    ) -> Result<ControlFlow<()>, KafkaClientError> {
         let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else {
             return Ok(ControlFlow::Continue(()));
         };
@@ -58,7 +58,7 @@ impl Cluster {
         list.add_partition_offset(topic, *partition, Offset::Offset(first))
             .and_then(|()| self.client.assign(&list))
             .map_err(|error| failed(&error))?;
-        let mut heard = Instant::now();
+        let mut last_event = Instant::now();
         loop {
             match self.client.poll(POLL) {
                 Some(Ok(message)) => {
@@ -72,16 +72,16 @@ impl Cluster {
                         return Ok(ControlFlow::Continue(()));
                     }
                     // After `take`, which may take long.
-                    heard = Instant::now();
+                    last_event = Instant::now();
                 }
                 // The last offsets of the log may be transaction markers, which no consumer sees.
                 Some(Err(KafkaError::PartitionEOF(_))) => return Ok(ControlFlow::Continue(())),
                 Some(Err(error)) if is_final(code(&error)) => return Err(failed(&error)),
                 Some(Err(_)) | None => {}
             }
-            if heard.elapsed() > self.timeout {
+            if last_event.elapsed() > self.timeout {
                 let reported = self.client.context().last();
-                return Err(KafkaProblem::Unreachable {
+                return Err(KafkaClientError::Unreachable {
                     brokers: self.brokers.clone(),
                     seconds: self.timeout.as_secs(),
                     reason: reported.map_or_else(|| "no record arrived".to_owned(), |(_, reason)| reason),
@@ -106,8 +106,8 @@ pub(super) const fn is_final(code: Code) -> bool {
     )
 }
 
-pub(super) fn failed(error: &KafkaError) -> KafkaProblem {
-    KafkaProblem::Broker {
+pub(super) fn failed(error: &KafkaError) -> KafkaClientError {
+    KafkaClientError::Broker {
         what: "reading records again",
         code: code(error),
     }

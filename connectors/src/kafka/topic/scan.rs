@@ -9,7 +9,7 @@ use rdkafka::error::KafkaError;
 use rdkafka::{Offset, TopicPartitionList};
 
 use super::reread::{failed, is_final};
-use super::{Cluster, KafkaProblem, code};
+use super::{Cluster, KafkaClientError, code};
 use crate::kafka::source::{LogRange, RawRecord, raw};
 
 /// Timeout of one poll.
@@ -21,12 +21,12 @@ impl Cluster {
     /// committed and no group is joined.
     ///
     /// # Errors
-    /// [`KafkaProblem`], also if no record arrives within the cluster's timeout.
+    /// [`KafkaClientError`], also if no record arrives within the cluster's timeout.
     pub fn scan(
         &self,
         log: &LogRange,
         mut take: impl FnMut(RawRecord) -> ControlFlow<()>,
-    ) -> Result<(), KafkaProblem> {
+    ) -> Result<(), KafkaClientError> {
         if log.low >= log.high {
             return Ok(());
         }
@@ -44,9 +44,9 @@ impl Cluster {
         &self,
         log: &LogRange,
         take: &mut impl FnMut(RawRecord) -> ControlFlow<()>,
-    ) -> Result<(), KafkaProblem> {
+    ) -> Result<(), KafkaClientError> {
         let (topic, partition) = &log.partition;
-        let mut heard = Instant::now();
+        let mut last_event = Instant::now();
         loop {
             match self.client.poll(POLL) {
                 Some(Ok(message)) if message.topic() == &**topic && message.partition() == *partition => {
@@ -55,16 +55,16 @@ impl Cluster {
                         return Ok(());
                     }
                     // After `take`, which may take long.
-                    heard = Instant::now();
+                    last_event = Instant::now();
                 }
                 // The last offsets of the log may be transaction markers, which no consumer sees.
                 Some(Err(KafkaError::PartitionEOF(of))) if of == *partition => return Ok(()),
                 Some(Err(error)) if is_final(code(&error)) => return Err(failed(&error)),
                 Some(Ok(_) | Err(_)) | None => {}
             }
-            if heard.elapsed() > self.timeout {
+            if last_event.elapsed() > self.timeout {
                 let reported = self.client.context().last();
-                return Err(KafkaProblem::Unreachable {
+                return Err(KafkaClientError::Unreachable {
                     brokers: self.brokers.clone(),
                     seconds: self.timeout.as_secs(),
                     reason: reported.map_or_else(|| "no record arrived".to_owned(), |(_, reason)| reason),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::store::Op;
 
 /// How long a refusal may last: a mounted Secret takes up to two minutes to reach its pods.
-const PATIENCE: Duration = Duration::from_secs(300);
+const REFUSAL_GRACE: Duration = Duration::from_secs(300);
 
 /// One state per operation, since permissions are granted by operation.
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ impl Admission {
     pub(super) fn may_pass(&self, op: Op, now: Instant) -> bool {
         self.with(op, |state| {
             let since = *state.refused.get_or_insert(now);
-            state.let_in && now.saturating_duration_since(since) < PATIENCE
+            state.let_in && now.saturating_duration_since(since) < REFUSAL_GRACE
         })
     }
 
@@ -63,10 +63,10 @@ mod tests {
         admission.let_in(Op::Create);
         assert!(admission.has_let_in() && !Admission::default().has_let_in());
         assert!(admission.may_pass(Op::Create, now));
-        assert!(admission.may_pass(Op::Create, now + PATIENCE / 2));
-        assert!(!admission.may_pass(Op::Create, now + PATIENCE));
+        assert!(admission.may_pass(Op::Create, now + REFUSAL_GRACE / 2));
+        assert!(!admission.may_pass(Op::Create, now + REFUSAL_GRACE));
         admission.let_in(Op::Create);
-        assert!(admission.may_pass(Op::Create, now + PATIENCE));
+        assert!(admission.may_pass(Op::Create, now + REFUSAL_GRACE));
     }
 
     #[test]

@@ -153,12 +153,12 @@ mod tests {
             if let Some(content) = content {
                 std::fs::write(&path, content).unwrap();
             }
-            let said = refused(&path);
+            let message = refused(&path);
             assert!(
-                said.contains("key `ca`") && said.contains(path.to_str().unwrap()),
-                "{said}"
+                message.contains("key `ca`") && message.contains(path.to_str().unwrap()),
+                "{message}"
             );
-            assert!(!said.contains("hush"), "{said}");
+            assert!(!message.contains("hush"), "{message}");
         }
     }
 }

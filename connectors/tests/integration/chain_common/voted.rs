@@ -11,10 +11,10 @@ use super::{chain, open};
 pub const MEMBERS: [&str; 3] = ["known", "pattern", "gazetteer"];
 
 /// Notes of these texts and what each member says of each: start, end, label, score.
-pub type Said = (&'static str, [Vec<(u32, u32, &'static str, f32)>; 3]);
+pub type NotePredictions = (&'static str, [Vec<(u32, u32, &'static str, f32)>; 3]);
 
 /// Redacts notes from offset 0 on, as the vote decides.
-pub fn voted(notes: &[Said]) -> (RedactedBatch, AuditBatch) {
+pub fn voted(notes: &[NotePredictions]) -> (RedactedBatch, AuditBatch) {
     let labels = LabelSet::i2b2_2014();
     let events = notes.iter().enumerate().map(|(offset, (text, _))| {
         Record::Note(NoteEvent {
@@ -28,8 +28,8 @@ pub fn voted(notes: &[Said]) -> (RedactedBatch, AuditBatch) {
         })
     });
     let batch = NoteBatch::from_records(events).unwrap();
-    let decide = |(text, said): &Said| {
-        let said = said.each_ref().map(|spans| {
+    let decide = |(text, predictions): &NotePredictions| {
+        let predictions = predictions.each_ref().map(|spans| {
             let annotation = |&(start, end, label, score): &(u32, u32, &str, f32)| Annotation {
                 span: Span::between(start, end),
                 label: labels.by_name(label).unwrap(),
@@ -38,7 +38,7 @@ pub fn voted(notes: &[Said]) -> (RedactedBatch, AuditBatch) {
             };
             Annotations::new(text, spans.iter().map(annotation).collect()).unwrap()
         });
-        Ok(Voting::default().decide(text, &said.each_ref()))
+        Ok(Voting::default().decide(text, &predictions.each_ref()))
     };
     let outcomes: Vec<_> = notes.iter().map(decide).collect();
     let redactor = Redactor::new(&labels, Action::Tag, Carried::default());
@@ -47,7 +47,7 @@ pub fn voted(notes: &[Said]) -> (RedactedBatch, AuditBatch) {
     (redacted, audit)
 }
 
-pub fn notes() -> Vec<Said> {
+pub fn notes() -> Vec<NotePredictions> {
     vec![
         (
             "Seen: Ana Ruiz of Reus.",

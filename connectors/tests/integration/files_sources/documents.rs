@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lethe_connectors::files::{Documents, DocumentsConfig, FileError, OnBad};
-use lethe_connectors::format::Problem;
+use lethe_connectors::format::PayloadError;
 
 use super::{folder, told};
 
@@ -49,7 +49,7 @@ fn a_document_with_both_ids_is_bad() {
     let dir = folder(&[("in.jsonl", b"{\"doc_id\":\"a\",\"note_id\":\"b\",\"text\":\"t\"}")]);
     let error = documents(dir.path(), OnBad::Fail).next().unwrap().unwrap_err();
     assert!(
-        matches!(&error, FileError::Record { diagnosis, .. } if diagnosis.problem == Problem::Duplicate),
+        matches!(&error, FileError::Record { diagnosis, .. } if diagnosis.problem == PayloadError::Duplicate),
         "{error}"
     );
 }
@@ -119,6 +119,6 @@ fn no_error_of_a_file_shows_what_stands_in_it() {
     let line = format!("{{\"doc_id\":\"{secret}\",\"text\":{{\"{secret}\":\"{secret}\"}}}}");
     let dir = folder(&[("in.jsonl", line.as_bytes())]);
     let error = documents(dir.path(), OnBad::Fail).next().unwrap().unwrap_err();
-    let said = format!("{error} {error:?}");
-    assert!(!said.contains(secret), "{said}");
+    let message = format!("{error} {error:?}");
+    assert!(!message.contains(secret), "{message}");
 }

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 
 use lethe_connectors::files::{FileError, FileSourceConfig};
-use lethe_connectors::format::Problem;
+use lethe_connectors::format::PayloadError;
 use lethe_core::{QuarantineCode, Record};
 use tempfile::TempDir;
 
@@ -117,14 +117,14 @@ fn failing_on_bad_lines_names_file_line_field_and_byte_and_ends_there() {
     assert!(matches!(
         error,
         FileError::Record { place: "line", number: 2, diagnosis, .. }
-            if diagnosis.field == Some("text") && diagnosis.problem == Problem::WrongType
+            if diagnosis.field == Some("text") && diagnosis.problem == PayloadError::WrongType
     ));
-    let said = error.to_string();
+    let message = error.to_string();
     assert!(
-        said.contains("sub/n.jsonl") && said.contains("line 2") && said.contains("byte"),
-        "{said}"
+        message.contains("sub/n.jsonl") && message.contains("line 2") && message.contains("byte"),
+        "{message}"
     );
-    assert!(!said.contains("Okonkwo"), "{said}");
+    assert!(!message.contains("Okonkwo"), "{message}");
 }
 
 #[test]

@@ -169,8 +169,8 @@ fn columns_that_cannot_serve_are_named_with_what_there_is() {
         ),
     ] {
         let mut all = source("parquet", dir.path(), columns).unwrap();
-        let said = all.remove(0).unwrap_err().to_string();
-        assert!(said.contains(expected), "{said}");
+        let message = all.remove(0).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
         assert!(all.is_empty());
     }
 }
@@ -219,9 +219,9 @@ fn a_parquet_column_that_only_claims_to_be_text_is_an_error() {
     fs::write(&path, bytes).unwrap();
     let all = source("parquet", &path, "").unwrap();
     assert_eq!(all.len(), 1);
-    let said = all[0].as_ref().unwrap_err().to_string();
+    let message = all[0].as_ref().unwrap_err().to_string();
     assert!(
-        said.contains("after row 0") && said.contains("not UTF-8"),
-        "{said}"
+        message.contains("after row 0") && message.contains("not UTF-8"),
+        "{message}"
     );
 }

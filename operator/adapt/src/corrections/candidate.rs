@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use lethe_core::LabelSet;
 use lethe_dictionaries::Dictionary;
-use lethe_ensemble::{Page, Part, Rule};
+use lethe_ensemble::{BundleManifest, Part, Rule};
 use lethe_learn::{Manifest, Training};
 use lethe_linear::pos::PosTagger;
 use lethe_linear::{Bayes, FeatureConfig};
@@ -37,13 +37,13 @@ impl FirstMember {
     /// [`CorrectionsError::First`], which names the possible members.
     pub(super) fn of(
         folder: &Path,
-        page: &Page,
+        bundle_manifest: &BundleManifest,
         wanted: Option<&str>,
         labels: &LabelSet,
         dictionary: &Arc<Dictionary>,
     ) -> Result<Option<Self>, CorrectionsError> {
         let mut models = Vec::new();
-        for part in &page.members {
+        for part in &bundle_manifest.members {
             if let Some(path) = place(part).filter(|_| is_model(part)) {
                 let kind = Manifest::read(&folder.join(&path)).map_err(OpenError::from)?.kind;
                 models.push((part.name.as_str(), path, kind));
@@ -139,7 +139,7 @@ fn features(folder: &Path, manifest: &Manifest) -> Result<FeatureConfig, Correct
 }
 
 /// The parts of a corrected bundle.
-pub(super) struct Recipe<'r> {
+pub(super) struct CandidateSpec<'r> {
     /// The base's folder.
     pub(super) base: &'r Path,
     /// The mixed member, its weight, and naive Bayes.
@@ -150,37 +150,37 @@ pub(super) struct Recipe<'r> {
     pub(super) seed: u64,
 }
 
-impl Recipe<'_> {
+impl CandidateSpec<'_> {
     /// Writes the bundle's folder and replaces any earlier one.
     ///
     /// # Errors
     /// [`CorrectionsError`].
-    pub(super) fn write(&self, folder: &Path) -> Result<Page, CorrectionsError> {
+    pub(super) fn write(&self, folder: &Path) -> Result<BundleManifest, CorrectionsError> {
         clear(folder)?;
         copy(self.base, folder)?;
-        let mut page = Page::read(self.base)?;
-        page.corrects = Some(page.digest());
+        let mut bundle_manifest = BundleManifest::read(self.base)?;
+        bundle_manifest.corrects = Some(bundle_manifest.digest());
         // The measures apply to the base.
-        page.measured.clear();
+        bundle_manifest.measured.clear();
         if let Some((name, weight, bayes)) = self.mixed {
-            self.mix(folder, &mut page, name, weight, bayes)?;
+            self.mix(folder, &mut bundle_manifest, name, weight, bayes)?;
         }
         if let Some(bytes) = self.phrases {
-            self.add_phrases(folder, &mut page, bytes)?;
+            self.add_phrases(folder, &mut bundle_manifest, bytes)?;
         }
-        page.write(folder, |_| None)?;
-        Ok(page)
+        bundle_manifest.write(folder, |_| None)?;
+        Ok(bundle_manifest)
     }
 
     fn mix(
         &self,
         folder: &Path,
-        page: &mut Page,
+        bundle_manifest: &mut BundleManifest,
         name: &str,
         weight: f64,
         bayes: &Bayes,
     ) -> Result<(), CorrectionsError> {
-        let part = page.members.iter_mut().find(|part| part.name == name);
+        let part = bundle_manifest.members.iter_mut().find(|part| part.name == name);
         let place = part.as_deref().and_then(place);
         let (Some(part), Some(place)) = (part, place) else {
             let problem = format!("the bundle has no trained member `{name}` in its folder");
@@ -206,9 +206,14 @@ impl Recipe<'_> {
         Ok(())
     }
 
-    fn add_phrases(&self, folder: &Path, page: &mut Page, bytes: &[u8]) -> Result<(), CorrectionsError> {
+    fn add_phrases(
+        &self,
+        folder: &Path,
+        bundle_manifest: &mut BundleManifest,
+        bytes: &[u8],
+    ) -> Result<(), CorrectionsError> {
         // The base may itself be a corrected bundle, whose names must not collide.
-        let free = |name: &String| page.members.iter().all(|part| part.name != *name);
+        let free = |name: &String| bundle_manifest.members.iter().all(|part| part.name != *name);
         let names = std::iter::once(PHRASES.to_owned()).chain((2..).map(|n| format!("{PHRASES}-{n}")));
         let name = names.into_iter().find(free).unwrap_or_default();
         let file = format!("{name}.dictionary");
@@ -218,8 +223,8 @@ impl Recipe<'_> {
         part.name.clone_from(&name);
         part.member.insert("path".to_owned(), file.into());
         part.member.insert("name".to_owned(), name.clone().into());
-        page.members.push(part);
-        match &mut page.combine {
+        bundle_manifest.members.push(part);
+        match &mut bundle_manifest.combine {
             Rule::Voting(vote) => vote.union_rules.push(name),
             Rule::Fitted { union_rules, .. } => union_rules.push(name),
             _ => return Err(CorrectionsError::Combiner),

@@ -40,7 +40,7 @@ impl fmt::Debug for Correction {
 /// Why a correction is invalid. It holds no word of the correction.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum CorrectionError {
     /// A record has no payload, or a line exceeds the size limit.
     #[error("no payload, or a line over the size limit")]
     Empty,
@@ -89,12 +89,12 @@ impl Correction {
     /// Parses a correction and checks it against the label set.
     ///
     /// # Errors
-    /// [`Fault`].
-    pub(crate) fn read(payload: &[u8], labels: &LabelSet) -> Result<(Self, Read), Fault> {
+    /// [`CorrectionError`].
+    pub(crate) fn read(payload: &[u8], labels: &LabelSet) -> Result<(Self, Read), CorrectionError> {
         if payload.len() > 6 * MOST {
-            return Err(Fault::TooLarge(payload.len()));
+            return Err(CorrectionError::TooLarge(payload.len()));
         }
-        let correction: Self = serde_json::from_slice(payload).map_err(|error| Fault::Json {
+        let correction: Self = serde_json::from_slice(payload).map_err(|error| CorrectionError::Json {
             line: error.line(),
             column: error.column(),
             category: error.classify(),
@@ -106,26 +106,26 @@ impl Correction {
     /// Checks the correction and converts it to a document.
     ///
     /// # Errors
-    /// [`Fault`].
-    pub(crate) fn check(&self, labels: &LabelSet) -> Result<Read, Fault> {
+    /// [`CorrectionError`].
+    pub(crate) fn check(&self, labels: &LabelSet) -> Result<Read, CorrectionError> {
         for (key, value) in [("note", &self.note), ("text", &self.text), ("who", &self.who)] {
             if value.trim().is_empty() {
-                return Err(Fault::Blank(key));
+                return Err(CorrectionError::Blank(key));
             }
         }
         if self.text.len() > MOST {
-            return Err(Fault::TooLarge(self.text.len()));
+            return Err(CorrectionError::TooLarge(self.text.len()));
         }
-        let when = self.when.parse().map_err(|_| Fault::When)?;
+        let when = self.when.parse().map_err(|_| CorrectionError::When)?;
         let unknown = |span: &Marked| labels.by_name(&span.label).is_none();
         if let Some(index) = self.spans.iter().position(unknown) {
-            return Err(Fault::Label {
+            return Err(CorrectionError::Label {
                 index: index + 1,
                 set: labels.id().to_owned(),
             });
         }
-        let mut marks =
-            marks_of(&self.text, self.spans.clone()).map_err(|fault| Fault::Span(fault.to_string()))?;
+        let mut marks = marks_of(&self.text, self.spans.clone())
+            .map_err(|fault| CorrectionError::Span(fault.to_string()))?;
         marks.iter_mut().for_each(|mark| mark.score = None);
         Ok(Read {
             document: Document {
@@ -143,7 +143,7 @@ impl Correction {
 mod tests {
     use super::*;
 
-    fn read(payload: &str) -> Result<(Correction, Read), Fault> {
+    fn read(payload: &str) -> Result<(Correction, Read), CorrectionError> {
         Correction::read(payload.as_bytes(), &LabelSet::i2b2_2014())
     }
 

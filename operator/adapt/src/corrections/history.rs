@@ -12,7 +12,7 @@ use lethe_core::LabelSet;
 use lethe_corpus::Document;
 use sha2::{Digest as _, Sha256};
 
-use super::correction::Fault;
+use super::correction::CorrectionError;
 use super::journal::{Entry, Positions, Rejected};
 
 /// A correction that arrived.
@@ -69,8 +69,8 @@ impl History {
     /// Applies the next event.
     ///
     /// # Errors
-    /// [`Fault`] of a correction that is invalid under these labels.
-    pub(crate) fn apply(&mut self, entry: &Entry, labels: &LabelSet) -> Result<(), Fault> {
+    /// [`CorrectionError`] of a correction that is invalid under these labels.
+    pub(crate) fn apply(&mut self, entry: &Entry, labels: &LabelSet) -> Result<(), CorrectionError> {
         match entry {
             // Only the first line, which created this history.
             Entry::Begun { .. } => {}
@@ -187,13 +187,13 @@ mod tests {
     use super::*;
     use crate::corrections::{At, Correction};
 
-    struct Told {
+    struct Fixture {
         history: History,
         labels: LabelSet,
         next: i64,
     }
 
-    impl Told {
+    impl Fixture {
         fn new() -> Self {
             Self {
                 history: History::begun("base".to_owned(), None, 0.0),
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn of_corrections_of_a_note_the_latest_counts_whichever_came_last() {
-        let mut told = Told::new();
+        let mut told = Fixture::new();
         told.corrects("a", 1);
         told.corrects("b", 2);
         told.published("v1");
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn going_back_sets_aside_what_later_versions_had_learnt_and_going_forth_takes_it_up_again() {
-        let mut told = Told::new();
+        let mut told = Fixture::new();
         told.corrects("a", 1);
         told.published("v1");
         told.corrects("a", 2);
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_is_kept_back_by_its_id_and_about_as_many_as_asked() {
+    fn a_note_is_held_out_by_its_id_and_about_as_many_as_configured() {
         let kept = |share| (0..1000).filter(|i| is_kept(&format!("n{i}"), share)).count();
         assert_eq!(kept(0.0), 0);
         assert!((150..250).contains(&kept(0.2)), "{}", kept(0.2));

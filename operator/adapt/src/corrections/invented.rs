@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use lethe_core::{LabelSet, Span};
 use lethe_corpus::{Document, Mark};
 use lethe_dictionaries::Dictionary;
-use lethe_ensemble::{Bundle, Page, Part, Provenance, Rule, Versions};
-use lethe_learn::Quiet;
+use lethe_ensemble::{Bundle, BundleManifest, Part, Provenance, Rule, Versions};
+use lethe_learn::NoObserver;
 use lethe_members::{Job, train};
 use serde_json::json;
 
-use super::judge::decided;
+use super::evaluate::decided;
 use super::{Arrived, At, Outcome, Setup, Site, Verdict};
 
 pub(super) fn document(id: &str, text: &str, marked: &[(&str, &str)]) -> Document {
@@ -107,7 +107,7 @@ impl Place {
             dictionary: Dictionary::builtin(),
             first: None,
             keep_share: 0.0,
-            kept_back: Vec::new(),
+            held_out: Vec::new(),
         }
     }
 
@@ -119,8 +119,11 @@ impl Place {
     pub(super) fn found(&self, text: &str) -> Vec<String> {
         let bundle = Bundle::open(&self.path("versions"), &Dictionary::builtin()).unwrap();
         let note = document("x", text, &[]);
-        let said = decided(&bundle, &[&note]).unwrap().remove(0).unwrap();
-        said.iter().map(|mark| mark.span.of(text).to_owned()).collect()
+        let predictions = decided(&bundle, &[&note]).unwrap().remove(0).unwrap();
+        predictions
+            .iter()
+            .map(|mark| mark.span.of(text).to_owned())
+            .collect()
     }
 }
 
@@ -137,7 +140,7 @@ pub(super) fn bundle(folder: &Path, kinds: &[&'static str]) -> PathBuf {
             folder: path,
             restart: false,
         };
-        train(&job, &mut Quiet).unwrap();
+        train(&job, &mut NoObserver).unwrap();
     }
     let labels = LabelSet::of_names("home", &["NAME", "DATE"].map(str::to_owned)).unwrap();
     let rule = Rule::Voting(lethe_core::VoteSpec {
@@ -145,13 +148,13 @@ pub(super) fn bundle(folder: &Path, kinds: &[&'static str]) -> PathBuf {
         ..lethe_core::VoteSpec::default()
     });
     let parts = kinds.iter().map(|kind| Part::model(kind)).collect();
-    let mut page = Page::new(&labels, rule, Provenance::default(), parts);
+    let mut bundle_manifest = BundleManifest::new(&labels, rule, Provenance::default(), parts);
     let path = folder.join("bundle");
     let source = |name: &str| {
         let found = folders.iter().find(|(kind, _)| *kind == name);
         found.map(|(_, path)| path.as_path())
     };
-    page.write(&path, source).unwrap();
+    bundle_manifest.write(&path, source).unwrap();
     path
 }
 

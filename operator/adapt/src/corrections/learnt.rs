@@ -13,8 +13,8 @@ use lethe_ensemble::Bundle;
 use lethe_linear::Bayes;
 use lethe_members::Learned;
 
+use super::evaluate::decided;
 use super::history::{History, Place};
-use super::judge::decided;
 use super::phrases::{self, PhrasesError};
 use crate::{AdaptError, First, Ground, Incremental, Loss, Over, Soft, Weighing};
 
@@ -28,7 +28,7 @@ const WEIGHING: Weighing = Weighing {
 /// The number of notes from which the weight is trusted; below it, the model runs without naive Bayes. A
 /// weight below one half, estimated from one unusual note, would let a naive Bayes with hardly any data
 /// decide everything.
-const TOLD: usize = 10;
+const ENOUGH: usize = 10;
 
 /// A corrected note to learn from.
 pub(super) struct Lesson<'d> {
@@ -140,7 +140,7 @@ impl Learnt {
     fn weight(&self) -> Option<f64> {
         // The first batch is no evidence: naive Bayes had learnt nothing before it.
         let told: usize = self.seen.iter().skip(1).map(Vec::len).sum();
-        let weight = self.pair.as_ref().filter(|_| told >= TOLD)?.weight();
+        let weight = self.pair.as_ref().filter(|_| told >= ENOUGH)?.weight();
         (weight < 1.0).then_some(weight)
     }
 
@@ -157,9 +157,13 @@ impl Learnt {
             .copied()
             .collect();
         let texts: Vec<&Document> = new.iter().map(|place| documents[place]).collect();
-        for (place, said) in new.iter().zip(decided(base, &texts)?) {
+        for (place, predictions) in new.iter().zip(decided(base, &texts)?) {
             let document = documents[place];
-            let found: Vec<Span> = said.unwrap_or_default().iter().map(|mark| mark.span).collect();
+            let found: Vec<Span> = predictions
+                .unwrap_or_default()
+                .iter()
+                .map(|mark| mark.span)
+                .collect();
             let missed = document.marks.iter().map(|mark| mark.span);
             let missed = missed.filter(|span| leaks(&document.text, *span, &found) > 0);
             self.missed.insert(*place, missed.collect());

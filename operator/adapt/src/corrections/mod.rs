@@ -17,11 +17,11 @@
 
 mod candidate;
 mod correction;
+mod evaluate;
 mod history;
 #[cfg(test)]
 mod invented;
 mod journal;
-mod judge;
 mod learnt;
 mod outcome;
 mod phrases;
@@ -36,9 +36,9 @@ use lethe_ensemble::BundleError;
 use lethe_linear::TrainError;
 use lethe_members::OpenError;
 
-pub use correction::{Correction, Fault};
+pub use correction::{Correction, CorrectionError};
+pub use evaluate::Score;
 pub use journal::{At, Positions, StateError};
-pub use judge::Score;
 pub use learnt::LearnError;
 pub use outcome::{Arrived, Outcome, Turn, Verdict};
 pub use phrases::PhrasesError;
@@ -83,7 +83,7 @@ pub enum CorrectionsError {
     Batch(#[from] BatchError),
     /// A correction that was valid before is invalid now.
     #[error("a correction in the journal is no longer valid: {0}")]
-    Taken(Fault),
+    Taken(CorrectionError),
     /// The held-out set has labels that the bundle lacks.
     #[error("held-out document {document} (counted from 1): label set `{set}` has no label `{label}`")]
     Gold {

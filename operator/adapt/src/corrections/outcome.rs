@@ -1,8 +1,8 @@
 //! Reports of what a site did: positions, counts, versions and scores.
 
-use super::correction::Fault;
+use super::correction::CorrectionError;
+use super::evaluate::Score;
 use super::journal::At;
-use super::judge::Score;
 
 /// The result of adding payloads.
 #[derive(Debug, Default)]
@@ -10,7 +10,7 @@ pub struct Arrived {
     /// Corrections that are now in the journal.
     pub taken: usize,
     /// Invalid corrections, and why.
-    pub rejected: Vec<(At, Fault)>,
+    pub rejected: Vec<(At, CorrectionError)>,
 }
 
 /// The outcome of a batch.

@@ -11,11 +11,11 @@ use lethe_dictionaries::Dictionary;
 use lethe_ensemble::{Bundle, Versions};
 
 use super::CorrectionsError;
-use super::candidate::{FirstMember, Recipe, clear};
-use super::correction::{Correction, Fault};
+use super::candidate::{CandidateSpec, FirstMember, clear};
+use super::correction::{Correction, CorrectionError};
+use super::evaluate::score;
 use super::history::History;
 use super::journal::{At, Entry, FORMAT, Log, Positions, Rejected, StateError, io, make_folder};
-use super::judge::score;
 use super::learnt::Learnt;
 use super::outcome::{Arrived, Outcome, Turn, Verdict};
 use crate::Ground;
@@ -41,7 +41,7 @@ pub struct Setup {
     /// The share of corrected notes in the held-out set, 0 to 1.
     pub keep_share: f64,
     /// More held-out notes with gold spans.
-    pub kept_back: Vec<Document>,
+    pub held_out: Vec<Document>,
 }
 
 /// An open state folder.
@@ -97,7 +97,7 @@ impl Site {
         }
         let first = FirstMember::of(
             &folder,
-            &base.page,
+            &base.manifest,
             history.first.as_deref(),
             &base.labels,
             &setup.dictionary,
@@ -111,7 +111,7 @@ impl Site {
             labels: Arc::clone(&base.labels),
             seed: SEED,
         };
-        known_labels(&setup.kept_back, &base)?;
+        known_labels(&setup.held_out, &base)?;
         let (mut rejected, list) = Log::open(setup.state.join(REJECTED))?;
         if list != history.rejected {
             rejected.clear()?;
@@ -176,7 +176,7 @@ impl Site {
                 continue;
             }
             positions.read(&at);
-            let read = payload.ok_or(Fault::Empty);
+            let read = payload.ok_or(CorrectionError::Empty);
             match read.and_then(|payload| Correction::read(payload, &self.base.labels)) {
                 Ok((correction, _)) => {
                     told.taken += 1;
@@ -275,17 +275,17 @@ impl Site {
             // There is nothing to add to the base.
             (base, self.history.base.clone())
         } else {
-            let recipe = Recipe {
+            let spec = CandidateSpec {
                 base: &base,
                 mixed,
                 phrases: lessons.phrases.as_ref().map(|(bytes, _)| bytes.as_slice()),
                 dictionary: &self.setup.dictionary,
                 seed: SEED,
             };
-            let page = recipe.write(&folder)?;
-            (folder, Versions::name(&page))
+            let bundle_manifest = spec.write(&folder)?;
+            (folder, Versions::name(&bundle_manifest))
         };
-        let kept = [self.setup.kept_back.as_slice(), &lessons.kept].concat();
+        let kept = [self.setup.held_out.as_slice(), &lessons.kept].concat();
         let old = self.opened(current, &self.versions.path(current))?;
         let old = score(old, &kept)?;
         let new = if version == current {

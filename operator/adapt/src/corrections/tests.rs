@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lethe_dictionaries::Dictionary;
-use lethe_ensemble::{Bundle, Page, Versions};
+use lethe_ensemble::{Bundle, BundleManifest, Versions};
 use lethe_learn::Manifest;
 use lethe_members::mixture::MIXTURE;
 
@@ -27,11 +27,11 @@ fn one_correction_is_a_version_and_going_back_takes_it_back_for_good() {
     assert_eq!((first.notes, first.phrases, first.weight), (1, 1, None));
     assert_eq!(place.versions().current().unwrap(), first.version);
     assert_eq!(place.found(LATER), ["Zorva"]);
-    let page = Bundle::open(&place.path("versions"), &Dictionary::builtin())
+    let bundle_manifest = Bundle::open(&place.path("versions"), &Dictionary::builtin())
         .unwrap()
-        .page;
-    assert_eq!(Versions::name(&page), first.version);
-    assert!(page.corrects.unwrap().starts_with(&place.base));
+        .manifest;
+    assert_eq!(Versions::name(&bundle_manifest), first.version);
+    assert!(bundle_manifest.corrects.unwrap().starts_with(&place.base));
 
     place.versions().roll_back(None).unwrap();
     assert!(place.found(LATER).is_empty());
@@ -141,8 +141,12 @@ fn naive_bayes_is_mixed_in_once_its_weight_is_told_and_the_mixture_runs() {
     let weight = verdict.weight.unwrap();
     assert!((0.0..1.0).contains(&weight), "{weight}");
     let folder = place.versions().path(&verdict.version);
-    let page = Page::read(&folder).unwrap();
-    let names: Vec<&str> = page.members.iter().map(|part| part.name.as_str()).collect();
+    let bundle_manifest = BundleManifest::read(&folder).unwrap();
+    let names: Vec<&str> = bundle_manifest
+        .members
+        .iter()
+        .map(|part| part.name.as_str())
+        .collect();
     assert_eq!(names, ["crf", "phrases"]);
     let manifest = Manifest::read(&folder.join("members/crf")).unwrap();
     assert_eq!(
@@ -177,11 +181,11 @@ fn naive_bayes_is_mixed_in_once_its_weight_is_told_and_the_mixture_runs() {
 }
 
 #[test]
-fn what_is_worse_on_what_was_kept_back_is_kept_out_and_told() {
+fn a_version_that_is_worse_on_the_held_out_set_is_not_published_and_reported() {
     let place = Place::new();
-    let kept_back = vec![document("k", "the Zorva method, Zorva by name, is Zorva's", &[])];
+    let held_out = vec![document("k", "the Zorva method, Zorva by name, is Zorva's", &[])];
     let with_gold = || Setup {
-        kept_back: kept_back.clone(),
+        held_out: held_out.clone(),
         ..place.setup()
     };
     let mut site = Site::open(with_gold()).unwrap();
@@ -194,9 +198,9 @@ fn what_is_worse_on_what_was_kept_back_is_kept_out_and_told() {
     let place = Place::new();
     let mut gold = home();
     gold.truncate(3);
-    gold.extend(kept_back.clone());
+    gold.extend(held_out.clone());
     let setup = Setup {
-        kept_back: gold,
+        held_out: gold,
         ..place.setup()
     };
     let mut site = Site::open(setup).unwrap();
@@ -217,7 +221,7 @@ fn what_is_worse_on_what_was_kept_back_is_kept_out_and_told() {
 }
 
 #[test]
-fn nothing_is_learnt_from_corrections_that_are_kept_back() {
+fn held_out_corrections_are_not_trained_on() {
     let place = Place::new();
     let setup = Setup {
         keep_share: 0.5,
@@ -241,7 +245,7 @@ fn what_is_no_correction_is_told_by_its_place_listed_and_passed_over() {
     assert_eq!((arrived.taken, arrived.rejected.len()), (1, 1));
     assert_eq!(arrived.rejected[0].0, at(0));
     let none = site.take([(at(2), None)]).unwrap();
-    assert_eq!(none.rejected, [(at(2), Fault::Empty)]);
+    assert_eq!(none.rejected, [(at(2), CorrectionError::Empty)]);
     drop(site);
     let list = || std::fs::read_to_string(place.path("state/rejected.jsonl")).unwrap();
     let told = list();
@@ -295,7 +299,7 @@ fn a_state_folder_is_one_process_s_and_goes_on_as_it_was_begun() {
         "{told}"
     );
     let told = refused(Setup {
-        kept_back: vec![document("k", "Ana", &[("Ana", "WARD")])],
+        held_out: vec![document("k", "Ana", &[("Ana", "WARD")])],
         ..place.setup()
     });
     assert!(told.contains("document 1") && told.contains("`WARD`"), "{told}");
@@ -307,7 +311,7 @@ fn a_state_folder_is_one_process_s_and_goes_on_as_it_was_begun() {
 }
 
 #[test]
-fn which_member_is_mixed_is_said_where_there_are_several_and_none_is_no_fault() {
+fn the_mixed_member_must_be_named_if_there_are_several_and_may_be_missing() {
     let place = tempfile::tempdir().unwrap();
     let open = |kinds: &[&'static str], first: Option<&str>| {
         let folder = tempfile::tempdir_in(place.path()).unwrap().keep();
@@ -319,7 +323,7 @@ fn which_member_is_mixed_is_said_where_there_are_several_and_none_is_no_fault() 
             dictionary: Arc::clone(&Dictionary::builtin()),
             first: first.map(str::to_owned),
             keep_share: 0.0,
-            kept_back: Vec::new(),
+            held_out: Vec::new(),
         };
         Site::open(setup).map_err(|error| error.to_string())
     };

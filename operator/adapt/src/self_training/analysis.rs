@@ -12,7 +12,7 @@ use serde::Serialize;
 const ENDS: [f64; 8] = [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 1.0];
 
 /// A model's predictions for the target's documents.
-pub struct Said<'a> {
+pub struct ModelPredictions<'a> {
     /// The tags' probabilities.
     pub shares: &'a dyn Marginals,
     /// The same documents with predicted spans instead of gold.
@@ -75,8 +75,8 @@ impl Analysis {
     /// [`lethe_core::BatchError`] if the texts do not form a batch.
     pub fn new(
         gold: &[Document],
-        before: &Said<'_>,
-        after: &Said<'_>,
+        before: &ModelPredictions<'_>,
+        after: &ModelPredictions<'_>,
         label: Option<&str>,
     ) -> Result<Self, lethe_core::BatchError> {
         let batch = NoteBatch::from_texts(gold.iter().map(|document| document.text.as_str()))?;
@@ -97,14 +97,14 @@ impl Analysis {
         for (row, document) in gold.iter().enumerate() {
             let note = batch.note(row);
             let gold = wanted(&document.marks);
-            let said = [before, after].map(|said| wanted(&said.documents[row].marks));
+            let predictions = [before, after].map(|predictions| wanted(&predictions.documents[row].marks));
             let right = tags.encode(note.tokens, &gold);
-            let told = [0, 1].map(|i| tags.encode(note.tokens, &said[i]));
+            let told = [0, 1].map(|i| tags.encode(note.tokens, &predictions[i]));
             let same = |a: &Mark, b: &Mark| a.span == b.span && a.label == b.label;
             for i in [0, 1] {
-                counts[i] += Counts::strict(&gold, &said[i]);
+                counts[i] += Counts::strict(&gold, &predictions[i]);
                 let none = |mark: &&Mark| !gold.iter().any(|entity| same(entity, mark));
-                invented[i] += said[i].iter().filter(none).count();
+                invented[i] += predictions[i].iter().filter(none).count();
             }
             for entity in &gold {
                 let tokens = note
@@ -112,7 +112,7 @@ impl Analysis {
                     .ends
                     .partition_point(|&end| end as usize <= entity.span.start())
                     ..note.tokens.at_or_after(entity.span.end());
-                let found = [0, 1].map(|i| said[i].iter().any(|mark| same(mark, entity)));
+                let found = [0, 1].map(|i| predictions[i].iter().any(|mark| same(mark, entity)));
                 let mut some_right = false;
                 // Words without a tag, or with one that belongs to an earlier entity, are not analysed.
                 for t in tokens.filter(|&t| right[t] != TagSet::OUTSIDE) {
@@ -178,7 +178,7 @@ mod tests {
     use lethe_learn::Scheme;
 
     use super::*;
-    use crate::common::Told;
+    use crate::common::CachedMarginals;
 
     fn document(spans: &[(usize, usize)]) -> Document {
         let mark = |&(start, end)| Mark::gold(Span::new(start, end).unwrap(), "NAME");
@@ -204,15 +204,15 @@ mod tests {
             0.1, 0.9, 0.0, 0.7, 0.05, 0.25, 1.0, 0.0, 0.0, 0.995, 0.005, 0.0, 0.9, 0.06, 0.04, 1.0, 0.0, 0.0,
             0.0, 1.0, 0.0,
         ];
-        let told = Told {
+        let told = CachedMarginals {
             tags,
             rows: vec![row],
         };
-        let said = |documents| Said {
+        let predictions = |documents| ModelPredictions {
             shares: &told,
             documents,
         };
-        let found = Analysis::new(&gold, &said(&before), &said(&after), Some("NAME")).unwrap();
+        let found = Analysis::new(&gold, &predictions(&before), &predictions(&after), Some("NAME")).unwrap();
         let of = |from: f64| {
             found
                 .words
@@ -235,7 +235,8 @@ mod tests {
             .collect();
         assert_eq!(entities, [(false, 1, 0), (true, 1, 1)]);
         assert_eq!((found.spoilt, found.lost, found.invented), (1, 1, [1, 1]));
-        let nothing = Analysis::new(&gold, &said(&before), &said(&after), Some("DATE")).unwrap();
+        let nothing =
+            Analysis::new(&gold, &predictions(&before), &predictions(&after), Some("DATE")).unwrap();
         assert!(nothing.words.iter().all(|bin| bin.wrong == 0) && nothing.medians == [None, None]);
     }
 }

@@ -76,14 +76,14 @@ impl Marginals for EnsembleTeacher {
                 let marks = annotations
                     .iter()
                     .map(|one| Mark::gold(one.span, self.labels.label(one.label).name.clone()));
-                let mut said = [Document {
+                let mut predictions = [Document {
                     id: String::new(),
                     patient: None,
                     text: String::new(),
                     marks: marks.collect(),
                 }];
-                self.rename.apply(&mut said);
-                let own = self.tags.encode(note.tokens, &said[0].marks);
+                self.rename.apply(&mut predictions);
+                let own = self.tags.encode(note.tokens, &predictions[0].marks);
                 for (token, tag) in row.chunks_exact_mut(tags).zip(own) {
                     token[usize::from(tag)] += 1.0;
                 }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_answers_nothing_is_said_and_labels_that_are_none_of_the_pupils_are_refused() {
+    fn without_predictions_the_teacher_is_silent_and_labels_that_the_pupil_lacks_are_refused() {
         let silent = teacher("labels = { PERSON = \"NAME\" }", &[0]).unwrap();
         let batch = NoteBatch::from_texts(["Ana"]).unwrap();
         assert_eq!(silent.marginals(&batch)[0], [1.0, 0.0, 0.0]);

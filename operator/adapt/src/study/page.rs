@@ -3,7 +3,7 @@
 use lethe_evaluate::Test;
 use lethe_evaluate::sheet::{counted, percent};
 
-use super::report::{Against, Increment, Report, Spread, Told};
+use super::report::{Against, Increment, Report, Spread, WeighingSummary};
 use crate::weight::Weighing;
 
 impl Report {
@@ -163,7 +163,7 @@ impl Report {
     }
 }
 
-fn below(told: &Told) -> String {
+fn below(told: &WeighingSummary) -> String {
     if told.below.is_empty() {
         return "nowhere".to_owned();
     }

@@ -44,7 +44,7 @@ pub struct Report {
     /// Results after each increment, from the first at which a learner has any data.
     pub increments: Vec<Increment>,
     /// For each weighing, where the mixture is below the better learner.
-    pub told: Vec<Told>,
+    pub told: Vec<WeighingSummary>,
     /// Where the learners' mean curves cross.
     pub crossings: Vec<Crossing>,
     /// The stationary setup.
@@ -109,7 +109,7 @@ pub struct Unseen {
 
 /// A weighing.
 #[derive(Clone, Debug, Serialize)]
-pub struct Told {
+pub struct WeighingSummary {
     /// The weighing.
     pub how: Weighing,
     /// Increments at which the mixture's mean F1 is at least the better learner's.
@@ -238,7 +238,7 @@ pub(super) fn of(study: &Study<'_>, setup: Setup, repeats: &[Repeat]) -> Report 
         });
         let below: Vec<Below> = below.collect();
         let gains = increments.iter().map(|one| one.mixture[way].mean - one.better());
-        Told {
+        WeighingSummary {
             how: Weighing::ALL[way],
             at_least: increments.len() - below.len(),
             of: increments.len(),

@@ -132,7 +132,7 @@ fn curves_begin_where_something_is_known_rise_and_end_with_the_stream() {
 }
 
 #[test]
-fn the_page_has_every_increment_and_its_figures_lie_beside_it() {
+fn the_report_has_every_increment_and_its_figures_are_in_the_same_folder() {
     let report = report(2, 1);
     let page = report.page();
     for one in &report.increments {

@@ -5,7 +5,7 @@ use std::path::Path;
 use lethe_learn::Manifest;
 use lethe_members::mixture;
 
-use super::{BundleError, COMBINER, PAGE, Page, Part, Rule, io, sha256};
+use super::{BundleError, BundleManifest, COMBINER, MANIFEST, Part, Rule, io, sha256};
 use crate::Fitted;
 
 /// Where models lie in a bundle.
@@ -38,7 +38,7 @@ impl Part {
     }
 }
 
-impl Page {
+impl BundleManifest {
     /// Combines by a fitted combiner, whose file it writes into the bundle's folder. The spans of members that it was not fitted
     /// on are redacted in addition.
     ///
@@ -46,7 +46,7 @@ impl Page {
     /// [`BundleError`].
     pub fn fitted(&mut self, folder: &Path, kind: &str, fitted: &Fitted) -> Result<(), BundleError> {
         let path = folder.join(COMBINER);
-        let bytes = fitted.to_bytes().map_err(|error| BundleError::Page {
+        let bytes = fitted.to_bytes().map_err(|error| BundleError::Manifest {
             path: path.clone(),
             message: error.to_string(),
         })?;
@@ -75,7 +75,7 @@ impl Page {
         folder: &Path,
         source: impl Fn(&str) -> Option<&'s Path>,
     ) -> Result<(), BundleError> {
-        let path = folder.join(PAGE);
+        let path = folder.join(MANIFEST);
         for part in &mut self.members {
             if let Some(from) = source(&part.name) {
                 copy(from, &folder.join(MEMBERS).join(&part.name))?;
@@ -89,7 +89,7 @@ impl Page {
                     source: Box::new(source),
                 })?;
         }
-        let text = toml::to_string(self).map_err(|error| BundleError::Page {
+        let text = toml::to_string(self).map_err(|error| BundleError::Manifest {
             path: path.clone(),
             message: error.to_string(),
         })?;
@@ -105,7 +105,7 @@ impl Page {
 /// Copies a model's page and the files that it names, of a mixture those of its two models, and nothing else that lies beside
 /// them.
 fn copy(from: &Path, to: &Path) -> Result<(), BundleError> {
-    let refused = |error: lethe_learn::ManifestError| BundleError::Page {
+    let refused = |error: lethe_learn::ManifestError| BundleError::Manifest {
         path: from.to_owned(),
         message: error.to_string(),
     };

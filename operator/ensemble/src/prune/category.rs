@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 use lethe_core::{LabelSet, Voting};
 
 use super::report::{ByCategory, CategoryThreshold, Point};
-use super::{Judge, Tried};
+use super::{Evaluator, Tried};
 
 /// The scores that are tried as the least for a single vote.
 const SCORES: &[f32] = &[0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999];
 const NEVER: f32 = f32::INFINITY;
 
-pub(super) fn thresholds(judge: &Judge<'_>, labels: &LabelSet, chosen: Tried) -> ByCategory {
-    let used = judge.ballot.used();
+pub(super) fn thresholds(evaluator: &Evaluator<'_>, labels: &LabelSet, chosen: Tried) -> ByCategory {
+    let used = evaluator.vote_index.used();
     let mut categories: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (id, label) in labels.labels().iter().enumerate() {
         categories.entry(&label.category).or_default().push(id);
@@ -25,9 +25,9 @@ pub(super) fn thresholds(judge: &Judge<'_>, labels: &LabelSet, chosen: Tried) ->
     let mut voting = Voting {
         thresholds: vec![chosen.threshold; labels.labels().len()],
         solo_min_scores: vec![NEVER; labels.labels().len()],
-        ..judge.voting(chosen.threshold)
+        ..evaluator.voting(chosen.threshold)
     };
-    let mut best = judge.judge(&voting, chosen.members);
+    let mut best = evaluator.evaluate(&voting, chosen.members);
     let mut rounds = 0;
     loop {
         let before = best.standing;
@@ -35,14 +35,14 @@ pub(super) fn thresholds(judge: &Judge<'_>, labels: &LabelSet, chosen: Tried) ->
             let mut kept = (voting.thresholds[ids[0]], voting.solo_min_scores[ids[0]]);
             for threshold in 1..=chosen.members.len() {
                 // Where one vote is enough, no score need suffice.
-                let some = if judge.options.solo_min_scores && threshold > 1 {
+                let some = if evaluator.options.solo_min_scores && threshold > 1 {
                     SCORES
                 } else {
                     &[]
                 };
                 for &score in some.iter().chain([&NEVER]) {
                     set(&mut voting, ids, (threshold, score));
-                    let next = judge.judge(&voting, chosen.members);
+                    let next = evaluator.evaluate(&voting, chosen.members);
                     if next.standing.total_cmp(&best.standing).is_gt() {
                         (best, kept) = (next, (threshold, score));
                     }

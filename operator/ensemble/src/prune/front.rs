@@ -18,10 +18,10 @@ pub(super) fn front(tried: &[Tried]) -> Vec<Point> {
     // Whatever comes later costs as much or more, so it has to be better in one of the others than each before it.
     let mut kept: Vec<&Tried> = Vec::new();
     for next in order {
-        let beaten = kept
+        let dominated = kept
             .iter()
             .any(|before| before.tally.f1() >= next.tally.f1() && before.tally.covered >= next.tally.covered);
-        if !beaten {
+        if !dominated {
             kept.push(next);
         }
     }

@@ -41,7 +41,7 @@ pub fn page(pruned: &Pruned, held_out: &[HeldOut], title: &str) -> String {
     out.push_str("<h2 id=\"thresholds\">F1 by threshold</h2>\n");
     fitted(&mut out, pruned);
     for one in held_out {
-        judged(&mut out, pruned, one);
+        evaluated(&mut out, pruned, one);
     }
     out.push_str("<h2 id=\"paths\">Paths</h2>\n");
     for path in &pruned.paths {
@@ -139,7 +139,7 @@ fn head(out: &mut String, pruned: &Pruned, held_out: &[HeldOut]) {
 /// The papers' figure as an SVG file: F1 against the threshold on held-out documents, or, without, on those that were
 /// pruned by.
 pub fn picture(pruned: &Pruned, held_out: Option<&HeldOut>) -> String {
-    let drawing = held_out.map_or_else(|| fitted_curve(pruned), |one| judged_curve(pruned, one));
+    let drawing = held_out.map_or_else(|| fitted_curve(pruned), |one| evaluated_curve(pruned, one));
     alone(&drawing, &style())
 }
 
@@ -169,7 +169,7 @@ fn fitted(out: &mut String, pruned: &Pruned) {
     tables::thresholds(out, pruned);
 }
 
-fn judged_curve(pruned: &Pruned, held_out: &HeldOut) -> String {
+fn evaluated_curve(pruned: &Pruned, held_out: &HeldOut) -> String {
     let left = |threshold: u32| {
         let path = pruned
             .paths
@@ -189,11 +189,11 @@ fn judged_curve(pruned: &Pruned, held_out: &HeldOut) -> String {
 }
 
 /// The same over other documents.
-fn judged(out: &mut String, pruned: &Pruned, held_out: &HeldOut) {
+fn evaluated(out: &mut String, pruned: &Pruned, held_out: &HeldOut) {
     out.push_str(&format!("<h3>On {}</h3>\n", escape(&held_out.name)));
     figure(
         out,
-        &judged_curve(pruned, held_out),
+        &evaluated_curve(pruned, held_out),
         "Strict micro-F1 against the threshold, on documents that nothing was chosen on. The axis does not begin at 0.",
     );
     tables::held_out(out, pruned, held_out);

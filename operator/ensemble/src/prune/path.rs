@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use lethe_core::MemberSet;
 
 use super::report::{Path, Point, Step};
-use super::{Judge, Tried, without};
-use crate::Said;
+use super::{Evaluator, Tried, without};
+use crate::PredictionSet;
 
 /// A threshold's path from all members to the last that can be dropped.
 pub(super) struct Eliminated {
@@ -19,24 +19,24 @@ pub(super) struct Eliminated {
 
 /// Drops one member after another, and puts everything that was looked at into `tried`.
 pub(super) fn eliminate(
-    judge: &Judge<'_>,
+    evaluator: &Evaluator<'_>,
     threshold: u32,
     all: MemberSet,
     tried: &mut Vec<Tried>,
 ) -> Eliminated {
-    let voting = judge.voting(threshold);
-    let start = judge.judge(&voting, all);
+    let voting = evaluator.voting(threshold);
+    let start = evaluator.evaluate(&voting, all);
     tried.push(start);
     let (mut now, mut steps, mut stop) = (start, Vec::new(), None);
     // The worst-ranked first: it is the one that goes where nothing else decides.
     let mut order: Vec<usize> = all.iter().collect();
-    order.sort_by_key(|&member| (std::cmp::Reverse(judge.ranks[member]), member));
-    while now.members.len() > judge.least(threshold) {
+    order.sort_by_key(|&member| (std::cmp::Reverse(evaluator.ranks[member]), member));
+    while now.members.len() > evaluator.least(threshold) {
         let mut best: Option<(usize, Tried)> = None;
         let may_go =
-            |member: &&usize| now.members.contains(**member) && !judge.options.keep.contains(**member);
+            |member: &&usize| now.members.contains(**member) && !evaluator.options.keep.contains(**member);
         for &member in order.iter().filter(may_go) {
-            let next = judge.judge(&voting, without(now.members, member));
+            let next = evaluator.evaluate(&voting, without(now.members, member));
             tried.push(next);
             if best.is_none_or(|(_, best)| prefer(&now, &next, &best) == Ordering::Greater) {
                 best = Some((member, next));
@@ -87,10 +87,10 @@ impl Eliminated {
     }
 
     /// As the report has it.
-    pub(super) fn told(self, said: &Said) -> Path {
+    pub(super) fn told(self, predictions: &PredictionSet) -> Path {
         let step = |(dropped, left): &(usize, Tried)| Step {
             dropped: *dropped,
-            name: said.members[*dropped].clone(),
+            name: predictions.members[*dropped].clone(),
             left: Point::of(left),
         };
         Path {

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use lethe_core::{Agreement, MemberSet, Voting};
 
 use super::{PruneError, Tried, everyone};
-use crate::leak::{Alone, SharedErrors};
-use crate::{Ballot, Cost, Objective, Said, Tally};
+use crate::leak::{SharedErrors, UniqueFinds};
+use crate::{Cost, Objective, PredictionSet, Tally, VoteIndex};
 
 pub(super) const FORMAT: &str = "lethe-pruning";
 pub(super) const VERSION: u32 = 1;
@@ -144,7 +144,7 @@ pub struct Left {
     /// Members by their place, ascending; the next two lists are in this order.
     pub members: Vec<usize>,
     /// What only this one of them finds, before the vote.
-    pub alone: Vec<Alone>,
+    pub alone: Vec<UniqueFinds>,
     /// The vote without it, at the chosen threshold.
     pub without: Vec<LeftOut>,
     /// What all of them miss.
@@ -265,15 +265,15 @@ impl Pruned {
     ///
     /// # Errors
     /// [`PruneError::Missing`].
-    pub fn held_out(&self, name: &str, said: &Said) -> Result<HeldOut, PruneError> {
+    pub fn held_out(&self, name: &str, predictions: &PredictionSet) -> Result<HeldOut, PruneError> {
         let place = |member: &PrunedMember| {
-            let place = said.members.iter().position(|other| *other == member.name);
+            let place = predictions.members.iter().position(|other| *other == member.name);
             place.ok_or_else(|| PruneError::Missing(member.name.clone()))
         };
         let places = self.members.iter().map(place).collect::<Result<Vec<_>, _>>()?;
         let graded =
             (self.by_category.as_ref()).is_some_and(|by| by.solo_min_scores.iter().any(Option::is_some));
-        let ballot = Ballot::new(&said.with(&places), graded);
+        let vote_index = VoteIndex::new(&predictions.with(&places), graded);
         let all = everyone(self.members.len());
         let always = (0..self.members.len()).filter(|&member| self.members[member].always_redact);
         let voting = Voting {
@@ -292,7 +292,7 @@ impl Pruned {
                 threshold,
                 ..voting.clone()
             };
-            ballot.tally(&voting, members)
+            vote_index.tally(&voting, members)
         };
         let of = |path: &Path| HeldOutThreshold {
             threshold: path.threshold,
@@ -300,7 +300,7 @@ impl Pruned {
             pruned: tally(path.threshold, path.stopped().set()),
         };
         let by_label = |by| {
-            let labels = said.labels.labels().iter();
+            let labels = predictions.labels.labels().iter();
             labels.map(|label| ByCategory::of(by, &label.category)).collect()
         };
         let chosen_for: Vec<_> = self.by_category.as_ref().map_or_else(Vec::new, by_label);
@@ -317,12 +317,12 @@ impl Pruned {
         };
         Ok(HeldOut {
             name: name.to_owned(),
-            documents: said.documents.len() as u64,
+            documents: predictions.documents.len() as u64,
             members: (0..self.members.len())
                 .map(|member| tally(1, MemberSet::default().with(member)))
                 .collect(),
             thresholds: self.paths.iter().map(of).collect(),
-            chosen: ballot.tally(&chosen, self.chosen.set()),
+            chosen: vote_index.tally(&chosen, self.chosen.set()),
         })
     }
 

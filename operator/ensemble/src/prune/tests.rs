@@ -1,14 +1,14 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::said::tests::document;
+use crate::prediction_set::tests::document;
 use crate::{Floor, Measure};
 
 /// Twelve words, one a span; a member is the words it finds (lower case: under another label).
 const TEXT: &str = "aa bb cc dd ee ff gg hh ii jj kk ll";
 const GOLD: &str = "ABCDEFGH";
 
-fn said(members: &[&str]) -> Said {
+fn predictions(members: &[&str]) -> PredictionSet {
     let marked = |words: &str| {
         let spans: Vec<(u32, u32, &str)> = words
             .bytes()
@@ -22,7 +22,7 @@ fn said(members: &[&str]) -> Said {
     };
     let named = |(place, words): (usize, &&str)| (format!("m{place}"), marked(words));
     let labels = lethe_core::LabelSet::of_names("test", &["NAME", "CITY"].map(str::to_owned)).unwrap();
-    Said::new(
+    PredictionSet::new(
         marked(GOLD),
         members.iter().enumerate().map(named).collect(),
         Some(labels.into()),
@@ -41,8 +41,8 @@ fn dropped(path: &Path) -> Vec<usize> {
 #[test]
 fn the_member_goes_without_which_f1_is_highest_until_it_no_longer_improves() {
     // At one vote the two that make things up go, the worse first; the other two complete each other.
-    let said = said(&["ABCDE", "DEFGH", "ABCIJ", "GHIJKL"]);
-    let pruned = prune(&said, &PruneOptions::default()).unwrap();
+    let predictions = predictions(&["ABCDE", "DEFGH", "ABCIJ", "GHIJKL"]);
+    let pruned = prune(&predictions, &PruneOptions::default()).unwrap();
     let first = &pruned.paths[0];
     assert_eq!(dropped(first), [3, 2]);
     assert_eq!(first.stopped().value, 1.0);
@@ -60,13 +60,13 @@ fn a_member_that_changes_nothing_is_dropped_and_of_two_such_the_dearer_then_the_
         thresholds: vec![1],
         ..PruneOptions::default()
     };
-    let free = prune(&said(&members), &at_one).unwrap();
+    let free = prune(&predictions(&members), &at_one).unwrap();
     assert_eq!(dropped(&free.paths[0]), [2, 1]);
     let costly = PruneOptions {
         costs: vec![cost(9.0), cost(1.0), cost(1.0)],
         ..at_one
     };
-    let pruned = prune(&said(&members), &costly).unwrap();
+    let pruned = prune(&predictions(&members), &costly).unwrap();
     assert_eq!(dropped(&pruned.paths[0]), [0, 2]);
     assert_eq!(pruned.chosen.cost, 1.0);
     assert_eq!(pruned.all.without[0].saved, 9.0);
@@ -74,13 +74,13 @@ fn a_member_that_changes_nothing_is_dropped_and_of_two_such_the_dearer_then_the_
 
 #[test]
 fn a_kept_member_stays_and_one_that_always_counts_needs_no_second_vote() {
-    let said = said(&["ABCDEFGH", "ABCDEF", "GHIJKL"]);
+    let predictions = predictions(&["ABCDEFGH", "ABCDEF", "GHIJKL"]);
     let options = PruneOptions {
         keep: MemberSet(0b100),
         always_redact: MemberSet(0b100),
         ..PruneOptions::default()
     };
-    let pruned = prune(&said, &options).unwrap();
+    let pruned = prune(&predictions, &options).unwrap();
     for path in &pruned.paths {
         assert!(path.steps.iter().all(|step| step.dropped != 2));
         assert_eq!(path.start.tally.covered.min(4), 4);
@@ -91,7 +91,7 @@ fn a_kept_member_stays_and_one_that_always_counts_needs_no_second_vote() {
 
 #[test]
 fn under_a_floor_the_best_precision_is_of_a_set_that_keeps_it() {
-    let said = said(&["ABCD", "ABEF", "GHIJKL"]);
+    let predictions = predictions(&["ABCD", "ABEF", "GHIJKL"]);
     let objective = |least| Objective {
         measure: Measure::Precision,
         floor: Some(Floor::Characters(least)),
@@ -102,7 +102,7 @@ fn under_a_floor_the_best_precision_is_of_a_set_that_keeps_it() {
             objective: objective(least),
             ..PruneOptions::default()
         };
-        prune(&said, &options).unwrap()
+        prune(&predictions, &options).unwrap()
     };
     let (loose, tight) = (with(0.7), with(1.0));
     assert_eq!((loose.chosen.value, loose.names()), (1.0, vec!["m0", "m1"]));
@@ -112,7 +112,7 @@ fn under_a_floor_the_best_precision_is_of_a_set_that_keeps_it() {
 
 #[test]
 fn under_a_ceiling_what_keeps_most_for_its_cost_stays_and_a_bound_that_cannot_be_kept_is_told() {
-    let said = said(&["ABCDEFGH", "ABCD", "EFGH"]);
+    let predictions = predictions(&["ABCDEFGH", "ABCD", "EFGH"]);
     let with = |ceiling| {
         let options = PruneOptions {
             objective: Objective {
@@ -122,7 +122,7 @@ fn under_a_ceiling_what_keeps_most_for_its_cost_stays_and_a_bound_that_cannot_be
             costs: vec![cost(10.0), cost(2.0), cost(2.0)],
             ..PruneOptions::default()
         };
-        prune(&said, &options).unwrap()
+        prune(&predictions, &options).unwrap()
     };
     assert_eq!(with(4.0).names(), ["m1", "m2"]);
     assert_eq!(with(4.0).chosen.value, 1.0);
@@ -132,7 +132,7 @@ fn under_a_ceiling_what_keeps_most_for_its_cost_stays_and_a_bound_that_cannot_be
 #[test]
 fn looking_at_every_set_finds_what_dropping_one_at_a_time_passes_by() {
     // The first is the best alone, but the other two complete each other for less.
-    let said = said(&["ABCDEFG", "ABCDI", "EFGHJ", "ABIJKL"]);
+    let predictions = predictions(&["ABCDEFG", "ABCDI", "EFGHJ", "ABIJKL"]);
     let with = |every_set| {
         let options = PruneOptions {
             every_set,
@@ -143,7 +143,7 @@ fn looking_at_every_set_finds_what_dropping_one_at_a_time_passes_by() {
             costs: [6.0, 3.0, 3.0, 1.0].map(cost).to_vec(),
             ..PruneOptions::default()
         };
-        prune(&said, &options).unwrap()
+        prune(&predictions, &options).unwrap()
     };
     let (some, every) = (with(false), with(true));
     assert_eq!(some.paths, every.paths);
@@ -155,11 +155,11 @@ fn looking_at_every_set_finds_what_dropping_one_at_a_time_passes_by() {
     let f1 = |set, threshold| {
         let voting = Voting {
             threshold,
-            ranks: said.ranks(),
+            ranks: predictions.ranks(),
             redact_uncovered: false,
             ..Voting::default()
         };
-        Ballot::new(&said, false).tally(&voting, set).f1()
+        VoteIndex::new(&predictions, false).tally(&voting, set).f1()
     };
     let best = most
         .flat_map(|set| (1..=4).map(move |threshold| (set, threshold)))
@@ -171,26 +171,26 @@ fn looking_at_every_set_finds_what_dropping_one_at_a_time_passes_by() {
 #[test]
 fn a_category_gets_the_threshold_that_serves_it_and_the_vote_of_the_rest_is_as_recorded() {
     // Names are found by one each, cities are made up by one each.
-    let said = said(&["ABCDEFij", "ABGHkl", "CDEFGHi"]);
+    let predictions = predictions(&["ABCDEFij", "ABGHkl", "CDEFGHi"]);
     let options = PruneOptions {
         by_category: true,
         keep: MemberSet(0b111),
         ..PruneOptions::default()
     };
-    let pruned = prune(&said, &options).unwrap();
+    let pruned = prune(&predictions, &options).unwrap();
     let by = pruned.by_category.as_ref().unwrap();
     assert_eq!(by.point.tally.f1(), 1.0);
     let voting = pruned.voting();
-    let left = said.with(&pruned.chosen.members);
-    let again = Ballot::new(&left, false).tally(&voting, everyone(left.members.len()));
+    let left = predictions.with(&pruned.chosen.members);
+    let again = VoteIndex::new(&left, false).tally(&voting, everyone(left.members.len()));
     assert_eq!(again, by.point.tally);
-    assert_eq!(pruned.held_out("the same", &said).unwrap().chosen, again);
+    assert_eq!(pruned.held_out("the same", &predictions).unwrap().chosen, again);
 }
 
 #[test]
 fn options_that_are_not_of_these_members_are_refused() {
-    let said = said(&["A", "B"]);
-    let refused = |options: PruneOptions| prune(&said, &options).unwrap_err();
+    let predictions = predictions(&["A", "B"]);
+    let refused = |options: PruneOptions| prune(&predictions, &options).unwrap_err();
     let costs = |costs| PruneOptions {
         costs,
         ..PruneOptions::default()
@@ -238,22 +238,22 @@ fn options_that_are_not_of_these_members_are_refused() {
 
 #[test]
 fn the_report_reads_back_and_its_page_is_well_formed_and_needs_nothing_else() {
-    let said = said(&["ABCDEF", "abGH", "CDEFGHI"]);
+    let predictions = predictions(&["ABCDEF", "abGH", "CDEFGHI"]);
     let options = PruneOptions {
         by_category: true,
         costs: vec![cost(1.5), cost(2.0), cost(0.1)],
         ..PruneOptions::default()
     };
-    let pruned = prune(&said, &options).unwrap();
+    let pruned = prune(&predictions, &options).unwrap();
     let json = serde_json::to_string(&pruned).unwrap();
     let back: Pruned = serde_json::from_str(&json).unwrap();
     assert_eq!((back.objective, back.names()), (pruned.objective, pruned.names()));
     assert_eq!(back.all.shared_errors, pruned.all.shared_errors);
     assert_eq!(
-        back.held_out("x", &said).unwrap(),
-        pruned.held_out("x", &said).unwrap()
+        back.held_out("x", &predictions).unwrap(),
+        pruned.held_out("x", &predictions).unwrap()
     );
-    let held_out = pruned.held_out("<other>", &said).unwrap();
+    let held_out = pruned.held_out("<other>", &predictions).unwrap();
     assert_eq!(held_out.thresholds[0].all, pruned.paths[0].start.tally);
     let page = page(&pruned, &[held_out], "A & B");
     for nowhere in [
@@ -295,12 +295,12 @@ proptest! {
         redact_uncovered in any::<bool>(),
     ) {
         let members: Vec<&str> = members.iter().map(String::as_str).collect();
-        let said = said(&members);
+        let predictions = predictions(&members);
         let options = PruneOptions { redact_uncovered, ..PruneOptions::default() };
-        let pruned = prune(&said, &options).unwrap();
+        let pruned = prune(&predictions, &options).unwrap();
         let f1 = |threshold: u32, members: MemberSet| {
-            let voting = Voting { threshold, ranks: said.ranks(), redact_uncovered, ..Voting::default() };
-            Ballot::new(&said, false).tally(&voting, members).f1()
+            let voting = Voting { threshold, ranks: predictions.ranks(), redact_uncovered, ..Voting::default() };
+            VoteIndex::new(&predictions, false).tally(&voting, members).f1()
         };
         for path in &pruned.paths {
             let mut now = everyone(members.len());

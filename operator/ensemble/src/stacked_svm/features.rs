@@ -37,33 +37,37 @@ impl<'a> Features<'a> {
     }
 
     /// A note's candidates and their features.
-    pub(super) fn of_note(&self, note: NoteView<'_>, said: &[&Annotations]) -> (Vec<Candidate>, Vec<Row>) {
-        self.rows(note, said).unzip()
+    pub(super) fn of_note(
+        &self,
+        note: NoteView<'_>,
+        predictions: &[&Annotations],
+    ) -> (Vec<Candidate>, Vec<Row>) {
+        self.rows(note, predictions).unzip()
     }
 
     /// A note's candidates, each with its features.
     pub(super) fn rows<'s>(
         &'s self,
         note: NoteView<'s>,
-        said: &'s [&Annotations],
+        predictions: &'s [&Annotations],
     ) -> impl Iterator<Item = (Candidate, Row)> + 's {
-        let by_length: Vec<ByLength<'_>> = said
+        let by_length: Vec<ByLength<'_>> = predictions
             .iter()
             .take(self.members())
-            .map(|said| ByLength::new(said))
+            .map(|predictions| ByLength::new(predictions))
             .collect();
         let row = move |candidate: Candidate| {
             let row = self.of(note, &candidate, &by_length);
             (candidate, row)
         };
-        candidates(said).into_iter().map(row)
+        candidates(predictions).into_iter().map(row)
     }
 
-    fn of(&self, note: NoteView<'_>, candidate: &Candidate, said: &[ByLength<'_>]) -> Row {
+    fn of(&self, note: NoteView<'_>, candidate: &Candidate, predictions: &[ByLength<'_>]) -> Row {
         let members = self.members();
         let mut row = Row::new();
         let mut counts = [0u32; WAYS];
-        for (member, annotations) in said.iter().enumerate() {
+        for (member, annotations) in predictions.iter().enumerate() {
             let mut ways = [false; WAYS];
             for annotation in annotations.near(candidate.span) {
                 let same_span = annotation.span == candidate.span;
@@ -116,9 +120,9 @@ struct ByLength<'a> {
 }
 
 impl<'a> ByLength<'a> {
-    fn new(said: &'a Annotations) -> Self {
+    fn new(predictions: &'a Annotations) -> Self {
         let mut classes: BTreeMap<usize, Vec<&Annotation>> = BTreeMap::new();
-        for annotation in said.iter() {
+        for annotation in predictions.iter() {
             let most = annotation.span.len().next_power_of_two();
             classes.entry(most).or_default().push(annotation);
         }
@@ -145,13 +149,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::Said;
-    use crate::said::tests::document;
+    use crate::PredictionSet;
+    use crate::prediction_set::tests::document;
 
     #[test]
     fn a_span_s_features_are_who_agrees_and_how_the_others_do_not() {
         let gold = document("a", "ab cd ef", &[(0, 5, "A")]);
-        let said: Vec<_> = [
+        let predictions: Vec<_> = [
             [(0, 5, "A")].as_slice(),
             &[(0, 5, "B")],
             &[(0, 2, "A"), (3, 5, "B")],
@@ -161,10 +165,10 @@ mod tests {
         .enumerate()
         .map(|(i, marks)| (format!("m{i}"), vec![document("a", "", marks)]))
         .collect();
-        let said = Said::new(vec![gold], said, None).unwrap();
+        let predictions = PredictionSet::new(vec![gold], predictions, None).unwrap();
         let ranks = [0, 2, 3, 1];
         let features = Features::new(&ranks, 2);
-        let (candidates, rows) = features.of_note(said.batch.note(0), &said.row(0));
+        let (candidates, rows) = features.of_note(predictions.batch.note(0), &predictions.row(0));
         let at = candidates
             .iter()
             .position(|c| c.span.len() == 5 && c.label.0 == 0)
@@ -192,7 +196,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_overlaps_a_span_is_found_whatever_the_lengths(
-            said in proptest::collection::vec((0..60u32, prop_oneof![1..4u32, 1..60u32]), 0..30),
+            predictions in proptest::collection::vec((0..60u32, prop_oneof![1..4u32, 1..60u32]), 0..30),
             start in 0..60u32,
             length in 1..60u32,
         ) {
@@ -202,11 +206,11 @@ mod tests {
                 score: 1.0,
                 rule: "",
             };
-            let said = Annotations::new(&"a".repeat(120), said.iter().map(one).collect()).unwrap();
+            let predictions = Annotations::new(&"a".repeat(120), predictions.iter().map(one).collect()).unwrap();
             let span = Span::between(start, start + length);
-            let mut found: Vec<Span> = ByLength::new(&said).near(span).map(|a| a.span).collect();
+            let mut found: Vec<Span> = ByLength::new(&predictions).near(span).map(|a| a.span).collect();
             found.sort_by_key(|span| (span.start(), std::cmp::Reverse(span.end())));
-            let all = said.iter().map(|a| a.span).filter(|other| other.overlaps(span));
+            let all = predictions.iter().map(|a| a.span).filter(|other| other.overlaps(span));
             prop_assert_eq!(found, all.collect::<Vec<_>>());
         }
     }

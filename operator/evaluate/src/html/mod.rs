@@ -300,13 +300,13 @@ fn differences(out: &mut String, report: &Report) {
     }
     out.push_str("</p>\n");
     let rows = report.comparisons.iter().map(|comparison| {
-        let sure = comparison.randomisation.p.is_some_and(|p| p < 0.05);
+        let significant = comparison.randomisation.p.is_some_and(|p| p < 0.05);
         vec![
             cell(&comparison.a),
             classed(&comparison.b, "left"),
             classed(
                 points(comparison.difference.value),
-                if sure { "best" } else { "" },
+                if significant { "best" } else { "" },
             ),
             cell(points_range(widest(&comparison.difference))),
             cell(p_value(&comparison.t_test)),

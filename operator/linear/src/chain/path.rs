@@ -64,7 +64,7 @@ impl Chain {
                 let from = &mut scratch.from[..free];
                 from.fill(0);
                 // A state so far behind that no step from it could win is left out: with real notes nearly all.
-                let sure = kernel::largest_sum(before, &self.least);
+                let lower_bound = kernel::largest_sum(before, &self.least);
                 let mut first = 0;
                 let pairs = before
                     .as_chunks::<LANES>()
@@ -72,9 +72,9 @@ impl Chain {
                     .iter()
                     .zip(self.most.as_chunks::<LANES>().0);
                 for (so_far, most) in pairs {
-                    if kernel::largest_sum(so_far, most) >= sure {
+                    if kernel::largest_sum(so_far, most) >= lower_bound {
                         for lane in 0..LANES {
-                            if so_far[lane] + most[lane] >= sure {
+                            if so_far[lane] + most[lane] >= lower_bound {
                                 let source = first + lane;
                                 let steps = &self.steps[source * free..][..free];
                                 kernel::relax(&mut now[..free], from, steps, so_far[lane], source as u32);

@@ -65,9 +65,9 @@ impl Decoder {
                     &mut memory.long.new,
                 );
                 if self.greedy.is_some() {
-                    self.go_on_greedily(&window, &mut past, memory, &mut spans);
+                    self.resume_greedily(&window, &mut past, memory, &mut spans);
                 } else {
-                    begin = self.go_on(window.last, begin, memory);
+                    begin = self.resume(window.last, begin, memory);
                     before = self.give(window.last, before, memory, &mut spans);
                 }
                 advance()?;
@@ -76,7 +76,7 @@ impl Decoder {
         })
     }
 
-    fn go_on_greedily(&self, window: &Window, past: &mut Past, memory: &mut Memory, spans: &mut Spans<'_>) {
+    fn resume_greedily(&self, window: &Window, past: &mut Past, memory: &mut Memory, spans: &mut Spans<'_>) {
         let Some(greedy) = &self.greedy else { return };
         let Memory {
             long,
@@ -85,7 +85,7 @@ impl Decoder {
             tags,
             ..
         } = memory;
-        greedy.go_on(&long.new, &window.words, past, path, Some(soft));
+        greedy.resume(&long.new, &window.words, past, path, Some(soft));
         if window.last {
             greedy.close(path, Some(soft));
         }
@@ -97,7 +97,7 @@ impl Decoder {
     }
 
     /// Goes on with the paths and settles what can be. `begin` is the state before the stretch; gives the same for the next.
-    fn go_on(&self, last: bool, begin: Option<u8>, memory: &mut Memory) -> Option<u8> {
+    fn resume(&self, last: bool, begin: Option<u8>, memory: &mut Memory) -> Option<u8> {
         let Long {
             paths,
             scores,

@@ -1,7 +1,7 @@
 //! Old weights and those that were fitted to new notes, as one model.
 
 use super::{Fitted, MOST_WEIGHTS, Model, Weight, reach};
-use crate::going_on::places;
+use crate::warm_start::places;
 use crate::{Data, States};
 
 impl Model {
@@ -22,7 +22,7 @@ impl Model {
 
     /// The model that goes on from `old`: the weights of `data`'s features are what was fitted, those of all others stay.
     /// They stay to the bit, unless scores have outgrown the size of the old steps; then they are rounded to larger ones.
-    pub(crate) fn going_on(old: &Self, states: &States, fitted: Fitted, data: &Data) -> Self {
+    pub(crate) fn joined(old: &Self, states: &States, fitted: Fitted, data: &Data) -> Self {
         let needed = reach(states, &fitted.weights, data) * 5.0 / 4.0 / f32::from(i16::MAX);
         // A quarter of room over what any token scores is less than a first training leaves, and enough to stay.
         let scale = if needed <= old.scale {

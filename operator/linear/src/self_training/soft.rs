@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_that_the_labels_hold_possible_gets_weights_beside_the_likeliest() {
+    fn a_possible_state_gets_weights_next_to_the_likeliest() {
         let (columns, gold, states) = invented(5, 1, 2);
         let tags = states.tags().len();
         // Three parts of four for gold's tag, the rest for the tag after it.

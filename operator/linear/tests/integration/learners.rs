@@ -10,9 +10,10 @@ use std::sync::Arc;
 use lethe_core::{LabelSet, NoteBatch, Span, Tagger as _};
 use lethe_corpus::{Document, Mark};
 use lethe_dictionaries::Dictionary;
-use lethe_learn::{Epoch, Marginals as _, Quiet, Scheme, TagSet, Watch};
+use lethe_learn::{Epoch, Marginals as _, NoObserver, Observer, Scheme, TagSet};
 use lethe_linear::{
-    Bayes, FeatureConfig, GoOn, Learner, LinearMember, MemberError, Task, TrainError, go_on, train,
+    Bayes, FeatureConfig, Learner, LinearMember, MemberError, Task, TrainError, WarmStartTask, train,
+    warm_start,
 };
 use lethe_taggers::conformance;
 use rand::{Rng as _, SeedableRng as _};
@@ -119,9 +120,9 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-fn written(task: &Task<'_>, watch: &mut dyn Watch) -> BTreeMap<String, Vec<u8>> {
+fn written(task: &Task<'_>, observer: &mut dyn Observer) -> BTreeMap<String, Vec<u8>> {
     let folder = tempfile::tempdir().unwrap();
-    train(task, watch).unwrap().write(folder.path()).unwrap();
+    train(task, observer).unwrap().write(folder.path()).unwrap();
     files(folder.path())
 }
 
@@ -132,7 +133,7 @@ struct Passes {
     stop: Option<u32>,
 }
 
-impl Watch for Passes {
+impl Observer for Passes {
     fn epoch(&mut self, epoch: Epoch) -> ControlFlow<()> {
         self.seen.push(epoch.done);
         if self.stop == Some(epoch.done) {
@@ -147,7 +148,7 @@ fn every_learner_makes_a_member_that_conforms_and_finds_names_in_notes_it_has_no
     let setting = Setting::new();
     let unseen = notes(12, 2);
     for learner in learners() {
-        let trained = train(&setting.task(&learner, None), &mut Quiet).unwrap();
+        let trained = train(&setting.task(&learner, None), &mut NoObserver).unwrap();
         for labels in [LabelSet::i2b2_2014(), LabelSet::meddocan()] {
             let member = LinearMember::new(trained.clone(), &labels, &setting.dictionary).unwrap();
             assert_eq!(member.name(), learner.kind());
@@ -178,7 +179,7 @@ fn marginals_of_every_token_sum_to_one_and_agree_with_the_spans() {
     let setting = Setting::new();
     let labels = LabelSet::i2b2_2014();
     for learner in learners() {
-        let trained = train(&setting.task(&learner, None), &mut Quiet).unwrap();
+        let trained = train(&setting.task(&learner, None), &mut NoObserver).unwrap();
         let member = LinearMember::new(trained, &labels, &setting.dictionary).unwrap();
         let batch = NoteBatch::from_texts([setting.documents[3].text.as_str(), "", "Stable."]).unwrap();
         let marginals = member.marginals(&batch);
@@ -201,7 +202,7 @@ fn the_same_seed_gives_the_same_bytes() {
     for learner in learners() {
         let task = setting.task(&learner, None);
         assert!(
-            written(&task, &mut Quiet) == written(&task, &mut Quiet),
+            written(&task, &mut NoObserver) == written(&task, &mut NoObserver),
             "{}",
             learner.kind()
         );
@@ -228,7 +229,7 @@ fn a_killed_training_goes_on_to_the_same_bytes() {
         let after_kill = written(&setting.task(&learner, Some(state.path())), &mut resumed);
         assert_eq!(resumed.seen.first(), Some(&first_again), "{}", learner.kind());
         assert!(
-            after_kill == written(&setting.task(&learner, None), &mut Quiet),
+            after_kill == written(&setting.task(&learner, None), &mut NoObserver),
             "{}",
             learner.kind()
         );
@@ -247,14 +248,14 @@ fn the_state_of_another_training_or_a_damaged_one_is_refused() {
     };
     train(&task, &mut killed).unwrap();
     let other = Task { seed: 12, ..task };
-    let refused = train(&other, &mut Quiet).unwrap_err();
+    let refused = train(&other, &mut NoObserver).unwrap_err();
     assert!(refused.to_string().contains("another training"), "{refused}");
     let path = state.path().join("training.state");
     let mut bytes = std::fs::read(&path).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     std::fs::write(&path, &bytes).unwrap();
-    let refused = train(&task, &mut Quiet).unwrap_err();
+    let refused = train(&task, &mut NoObserver).unwrap_err();
     assert!(matches!(refused, TrainError::State { .. }), "{refused}");
 }
 
@@ -264,7 +265,7 @@ fn a_model_that_was_written_answers_as_before_and_a_damaged_one_is_refused() {
     let labels = LabelSet::i2b2_2014();
     for learner in learners() {
         let folder = tempfile::tempdir().unwrap();
-        let mut trained = train(&setting.task(&learner, None), &mut Quiet).unwrap();
+        let mut trained = train(&setting.task(&learner, None), &mut NoObserver).unwrap();
         trained.write(folder.path()).unwrap();
         let before = LinearMember::new(trained, &labels, &setting.dictionary).unwrap();
         let open = || LinearMember::open(folder.path(), &labels, &setting.dictionary);
@@ -295,7 +296,7 @@ fn nothing_marked_is_nothing_to_learn() {
         document.marks.clear();
     }
     for learner in learners() {
-        let refused = train(&setting.task(&learner, None), &mut Quiet).unwrap_err();
+        let refused = train(&setting.task(&learner, None), &mut NoObserver).unwrap_err();
         assert!(matches!(refused, TrainError::NothingMarked));
     }
 }
@@ -306,13 +307,13 @@ fn held_out_documents_are_scored_and_set_the_confidence_but_change_no_span() {
     let held_out = notes(10, 5);
     let labels = LabelSet::i2b2_2014();
     for learner in learners() {
-        let plain = train(&setting.task(&learner, None), &mut Quiet).unwrap();
+        let plain = train(&setting.task(&learner, None), &mut NoObserver).unwrap();
         let task = Task {
             held_out: Some(&held_out),
             ..setting.task(&learner, None)
         };
-        let judged = train(&task, &mut Quiet).unwrap();
-        let f1 = judged.manifest.training.held_out_f1.unwrap();
+        let evaluated = train(&task, &mut NoObserver).unwrap();
+        let f1 = evaluated.manifest.training.held_out_f1.unwrap();
         assert!((0.5..=1.0).contains(&f1), "{}: {f1}", learner.kind());
         let batch = NoteBatch::from_texts(held_out.iter().map(|d| d.text.as_str())).unwrap();
         let spans = |trained| {
@@ -324,7 +325,7 @@ fn held_out_documents_are_scored_and_set_the_confidence_but_change_no_span() {
             });
             spans.collect::<Vec<_>>()
         };
-        assert_eq!(spans(plain), spans(judged), "{}", learner.kind());
+        assert_eq!(spans(plain), spans(evaluated), "{}", learner.kind());
     }
 }
 
@@ -336,7 +337,7 @@ fn naive_bayes_learns_the_same_in_whatever_increments() {
     };
     let learner = Learner::NaiveBayes(config.clone());
     let whole = tempfile::tempdir().unwrap();
-    train(&setting.task(&learner, None), &mut Quiet)
+    train(&setting.task(&learner, None), &mut NoObserver)
         .unwrap()
         .write(whole.path())
         .unwrap();
@@ -345,7 +346,7 @@ fn naive_bayes_learns_the_same_in_whatever_increments() {
         documents: &setting.documents[..15],
         ..setting.task(&learner, None)
     };
-    let bayes = Bayes::begin(&config, &first, &mut Quiet).unwrap();
+    let bayes = Bayes::begin(&config, &first, &mut NoObserver).unwrap();
     bayes
         .trained(None, &setting.dictionary)
         .unwrap()
@@ -397,10 +398,10 @@ fn a_learner_goes_on_to_the_same_bytes_killed_or_not_and_holds_to_its_old_weight
         .filter(|learner| learner.kind() != "naive-bayes")
     {
         let (old, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let mut trained = train(&setting.task(learner, None), &mut Quiet).unwrap();
+        let mut trained = train(&setting.task(learner, None), &mut NoObserver).unwrap();
         trained.write(old.path()).unwrap();
         let settings = toml::Table::new();
-        let task = |state| GoOn {
+        let task = |state| WarmStartTask {
             model: old.path(),
             settings: &settings,
             documents: &other,
@@ -409,9 +410,12 @@ fn a_learner_goes_on_to_the_same_bytes_killed_or_not_and_holds_to_its_old_weight
             seed: 5,
             state,
         };
-        let on = |state, watch: &mut dyn Watch| {
+        let on = |state, observer: &mut dyn Observer| {
             let folder = tempfile::tempdir().unwrap();
-            go_on(&task(state), watch).unwrap().write(folder.path()).unwrap();
+            warm_start(&task(state), observer)
+                .unwrap()
+                .write(folder.path())
+                .unwrap();
             files(folder.path())
         };
         let mut whole = Passes::default();
@@ -424,7 +428,7 @@ fn a_learner_goes_on_to_the_same_bytes_killed_or_not_and_holds_to_its_old_weight
         );
         // Stopped by a panic, as a kill would, after the last state that it leaves on disk.
         struct Killed(u32);
-        impl Watch for Killed {
+        impl Observer for Killed {
             fn epoch(&mut self, epoch: Epoch) -> ControlFlow<()> {
                 assert!(epoch.done != self.0, "killed, as the test wants");
                 ControlFlow::Continue(())
@@ -435,7 +439,12 @@ fn a_learner_goes_on_to_the_same_bytes_killed_or_not_and_holds_to_its_old_weight
             on(Some(state.path()), &mut Killed(last.max(2) - 1))
         }));
         assert!(last < 3 || killed.is_err());
-        assert_eq!(on(Some(state.path()), &mut Quiet), bytes, "{}", learner.kind());
+        assert_eq!(
+            on(Some(state.path()), &mut NoObserver),
+            bytes,
+            "{}",
+            learner.kind()
+        );
     }
 }
 
@@ -445,15 +454,15 @@ fn a_prior_that_is_firm_enough_keeps_a_random_field_as_it_was() {
     let other = notes(12, 77);
     let old = tempfile::tempdir().unwrap();
     let learner = &learners()[0];
-    let mut trained = train(&setting.task(learner, None), &mut Quiet).unwrap();
+    let mut trained = train(&setting.task(learner, None), &mut NoObserver).unwrap();
     trained.write(old.path()).unwrap();
     let batch = NoteBatch::from_texts(other.iter().map(|d| d.text.as_str())).unwrap();
     let labels = LabelSet::i2b2_2014();
     let before = LinearMember::open(old.path(), &labels, &setting.dictionary).unwrap();
-    let said = |strength: f64| {
+    let with_strength = |strength: f64| {
         let settings =
             toml::Table::from_iter([("l2".to_owned(), strength.into()), ("l1".to_owned(), 0.0.into())]);
-        let task = GoOn {
+        let task = WarmStartTask {
             model: old.path(),
             settings: &settings,
             documents: &other,
@@ -462,14 +471,18 @@ fn a_prior_that_is_firm_enough_keeps_a_random_field_as_it_was() {
             seed: 5,
             state: None,
         };
-        let member = LinearMember::new(go_on(&task, &mut Quiet).unwrap(), &labels, &setting.dictionary);
+        let member = LinearMember::new(
+            warm_start(&task, &mut NoObserver).unwrap(),
+            &labels,
+            &setting.dictionary,
+        );
         member.unwrap().marginals(&batch)
     };
     let far = |a: &[Vec<f32>], b: &[Vec<f32>]| -> f32 {
         let pairs = a.iter().flatten().zip(b.iter().flatten());
         pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
     };
-    let (was, firm, loose) = (before.marginals(&batch), said(1e7), said(0.01));
+    let (was, firm, loose) = (before.marginals(&batch), with_strength(1e7), with_strength(0.01));
     assert!(far(&was, &firm) < 0.02, "{}", far(&was, &firm));
     assert!(far(&was, &loose) > 0.2, "{}", far(&was, &loose));
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 use lethe_core::{Annotation, LabelSet, NoteBatch, Pace, Span, TagError, Tagger as _};
 use lethe_corpus::{Document, Mark};
 use lethe_dictionaries::Dictionary;
-use lethe_learn::{Quiet, Scheme};
+use lethe_learn::{NoObserver, Scheme};
 use lethe_linear::{FeatureConfig, Learner, LinearMember, Task, train};
 use proptest::prelude::*;
 
@@ -115,7 +115,7 @@ static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
                 seed: 11,
                 state: None,
             };
-            let trained = train(&task, &mut Quiet).unwrap();
+            let trained = train(&task, &mut NoObserver).unwrap();
             let member = |window| {
                 let member = LinearMember::new(trained.clone(), &labels, &dictionary);
                 member.unwrap().with_window(window)

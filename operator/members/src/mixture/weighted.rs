@@ -269,14 +269,14 @@ impl Weighted {
             .collect();
         for span in tags.decode(&path) {
             let tokens = span.first..=span.last;
-            let sure = tokens
+            let confidence = tokens
                 .map(|t| mixed[t * tags.len() + usize::from(path[t])])
                 .fold(1.0, f32::min);
             collector.tokens(
                 span.first,
                 span.last,
                 self.matching.labels[span.label],
-                sure.clamp(0.0, 1.0),
+                confidence.clamp(0.0, 1.0),
                 "",
             );
         }

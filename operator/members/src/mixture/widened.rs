@@ -104,12 +104,12 @@ mod tests {
 
     use super::*;
 
-    struct Told {
+    struct FixedMarginals {
         tags: TagSet,
         rows: Vec<Vec<f32>>,
     }
 
-    impl Marginals for Told {
+    impl Marginals for FixedMarginals {
         fn tags(&self) -> &TagSet {
             &self.tags
         }
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn a_widened_member_gives_nothing_to_labels_that_it_lacks_and_sums_parts_that_are_one() {
         let own = tags(Scheme::Bilou, &["B"]);
-        let member = Arc::new(Told {
+        let member = Arc::new(FixedMarginals {
             tags: own,
             rows: vec![vec![0.1, 0.2, 0.3, 0.25, 0.15]],
         });
@@ -146,7 +146,7 @@ mod tests {
             "{row:?}"
         );
         assert!(Widened::new(member, &tags(Scheme::Bilou, &["A"])).is_none());
-        let bio = Arc::new(Told {
+        let bio = Arc::new(FixedMarginals {
             tags: tags(Scheme::Bio, &["A"]),
             rows: Vec::new(),
         });
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn rows_that_are_no_probabilities_are_made_some() {
         let own = tags(Scheme::Bio, &["A"]);
-        let member = Arc::new(Told {
+        let member = Arc::new(FixedMarginals {
             tags: own.clone(),
             rows: vec![vec![3.0, 1.0, 0.0, f32::NAN, 1.0, 0.0, 0.0, 0.0, 0.0]],
         });

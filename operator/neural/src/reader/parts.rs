@@ -18,7 +18,7 @@ impl Reader {
             matcher: matcher.map(|(dictionary, ..)| dictionary.matcher()),
             reader: self,
             note,
-            said: Vec::new(),
+            hints: Vec::new(),
             form: Form::default(),
             sequences: Sequences::default(),
             next: 0,
@@ -72,7 +72,7 @@ pub(crate) struct Parts<'r, 'n> {
     reader: &'r Reader,
     note: NoteView<'n>,
     matcher: Option<Matcher<'r>>,
-    said: Vec<(u32, u16)>,
+    hints: Vec<(u32, u16)>,
     form: Form,
     sequences: Sequences,
     next: usize,
@@ -95,15 +95,15 @@ impl Parts<'_, '_> {
         }
         let tokens = first..end;
         if let Some(matcher) = &mut self.matcher {
-            self.said.retain(|&(token, _)| token as usize >= first);
+            self.hints.retain(|&(token, _)| token as usize >= first);
             self.reader
-                .knowledge(&self.note, tokens.clone(), matcher, &mut self.said);
+                .knowledge(&self.note, tokens.clone(), matcher, &mut self.hints);
         }
         let contexts = &mut memory.contexts;
         self.reader.contexts(
             &self.note,
             tokens.clone(),
-            &self.said,
+            &self.hints,
             &mut self.form,
             contexts,
             &mut read.contexts,

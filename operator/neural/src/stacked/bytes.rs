@@ -31,7 +31,14 @@ impl Stacked {
         let mut put = |n: usize| bytes.extend_from_slice(&(n as u32).to_le_bytes());
         let (s, labels) = (&self.shape, self.tags.labels());
         let scheme = usize::from(self.tags.scheme() == Scheme::Bilou);
-        for size in [s.embedding, s.hidden, s.members, s.heard, scheme, labels.len()] {
+        for size in [
+            s.embedding,
+            s.hidden,
+            s.members,
+            s.member_tags,
+            scheme,
+            labels.len(),
+        ] {
             put(size);
         }
         for label in labels {
@@ -62,7 +69,7 @@ impl Stacked {
         }
         let inconsistent = || damaged("its parts do not fit together");
         let mut number = || number(&mut rest).ok_or_else(inconsistent);
-        let [embedding, hidden, members, heard, scheme, count] =
+        let [embedding, hidden, members, member_tags, scheme, count] =
             [number()?, number()?, number()?, number()?, number()?, number()?];
         let scheme = match scheme {
             0 => Scheme::Bio,
@@ -78,7 +85,7 @@ impl Stacked {
             embedding,
             hidden,
             members,
-            heard,
+            member_tags,
             tags: tags.len(),
         };
         shape.check().map_err(|_| inconsistent())?;

@@ -39,13 +39,13 @@ impl Layer {
 }
 
 impl Learner<'_> {
-    /// The gradient of the loss of a bucket, added to `grads`; the loss. `said` has each row's tags, one a member, `gold`
+    /// The gradient of the loss of a bucket, added to `grads`; the loss. `predictions` has each row's tags, one a member, `gold`
     /// each row's tag. `rng` draws what is dropped.
     pub(super) fn gradient(
         &self,
         params: &Params,
         bucket: &Bucket,
-        said: &[u16],
+        predictions: &[u16],
         gold: &[u16],
         rng: &mut Rng,
         grads: &mut Params,
@@ -53,8 +53,11 @@ impl Learner<'_> {
         let (shape, rows) = (self.shape, bucket.rows());
         let (inputs, both) = (shape.inputs(), 2 * shape.hidden);
         let mut x = Buffer::zeros(rows * inputs);
-        for (x, said) in x.chunks_exact_mut(inputs).zip(said.chunks_exact(shape.members)) {
-            for (member, (x, &tag)) in x.chunks_exact_mut(shape.embedding).zip(said).enumerate() {
+        for (x, predictions) in x
+            .chunks_exact_mut(inputs)
+            .zip(predictions.chunks_exact(shape.members))
+        {
+            for (member, (x, &tag)) in x.chunks_exact_mut(shape.embedding).zip(predictions).enumerate() {
                 x.copy_from_slice(params.row(slot::TABLE, shape.row(member, tag)));
             }
         }
@@ -96,8 +99,8 @@ impl Learner<'_> {
         let d_lower = self.backward(params, &mut upper, bucket, &lower.states, both, &d_upper, grads);
         let d_x = self.backward(params, &mut lower, bucket, &x, inputs, &d_lower, grads);
         let rows = d_x.chunks_exact(columns(inputs, self.isa));
-        for (d, said) in rows.zip(said.chunks_exact(shape.members)) {
-            for (member, (d, &tag)) in d.chunks_exact(shape.embedding).zip(said).enumerate() {
+        for (d, predictions) in rows.zip(predictions.chunks_exact(shape.members)) {
+            for (member, (d, &tag)) in d.chunks_exact(shape.embedding).zip(predictions).enumerate() {
                 let to = grads.row_mut(slot::TABLE, shape.row(member, tag));
                 to.iter_mut().zip(d).for_each(|(g, d)| *g += d);
             }

@@ -9,7 +9,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::Heard;
+use super::MemberTags;
 use super::shape::{Shape, slot};
 use crate::bilstm::{BiLstm, Trace, Weights};
 use crate::bucket::Bucket;
@@ -75,11 +75,11 @@ impl Runner {
         let mut nothing = [Buffer::default(), Buffer::default()];
         let [fore, back] = &mut nothing;
         lower.project(1, &x, inputs, true, [fore, back]);
-        let rows = shape.members * shape.heard;
+        let rows = shape.members * shape.member_tags;
         x.clear();
         x.resize(rows * inputs, 0.0);
         for (row, x) in x.chunks_exact_mut(inputs).enumerate() {
-            let member = row / shape.heard;
+            let member = row / shape.member_tags;
             let both = params.row(slot::TABLE, row).iter().zip(outside(member));
             x[member * size..(member + 1) * size]
                 .iter_mut()
@@ -108,18 +108,18 @@ impl Runner {
     }
 
     /// Tags of tokens, and the probability of each token's tag.
-    pub(super) fn tag(&self, heard: Heard<'_>, scratch: &mut StackedScratch) -> Answer {
+    pub(super) fn tag(&self, member_tags: MemberTags<'_>, scratch: &mut StackedScratch) -> Answer {
         let members = self.shape.members;
-        let tokens = heard.said.len() / members;
+        let tokens = member_tags.predictions.len() / members;
         let mut answer = (vec![0; tokens], vec![1.0; tokens]);
         let mut open = Vec::new();
-        for range in heard.sequences {
-            let said = &heard.said[range.start * members..range.end * members];
-            if range.len() <= SILENT && said.iter().all(|&tag| tag == 0) {
-                let (tags, sure) = self.silent[range.len()].get_or_init(|| {
+        for range in member_tags.sequences {
+            let predictions = &member_tags.predictions[range.start * members..range.end * members];
+            if range.len() <= SILENT && predictions.iter().all(|&tag| tag == 0) {
+                let (tags, token_scores) = self.silent[range.len()].get_or_init(|| {
                     let mut answer = (vec![0; range.len()], vec![1.0; range.len()]);
                     self.ask(
-                        said,
+                        predictions,
                         std::slice::from_ref(&(0..range.len())),
                         scratch,
                         &mut answer,
@@ -127,26 +127,26 @@ impl Runner {
                     answer
                 });
                 answer.0[range.clone()].copy_from_slice(tags);
-                answer.1[range.clone()].copy_from_slice(sure);
+                answer.1[range.clone()].copy_from_slice(token_scores);
             } else {
                 open.push(range.clone());
             }
         }
-        self.ask(heard.said, &open, scratch, &mut answer);
+        self.ask(member_tags.predictions, &open, scratch, &mut answer);
         answer
     }
 
     /// Runs the network over sequences and writes down what it makes of their tokens.
     pub(super) fn ask(
         &self,
-        said: &[u16],
+        predictions: &[u16],
         sequences: &[Range<usize>],
         scratch: &mut StackedScratch,
-        (tags, sure): &mut Answer,
+        (tags, token_scores): &mut Answer,
     ) {
         for group in buckets(sequences) {
             let bucket = Bucket::new(group.iter().map(Range::len).collect());
-            self.scores(&bucket, &group, said, scratch);
+            self.scores(&bucket, &group, predictions, scratch);
             let width = self.crf.width();
             scratch.probabilities.clone_from(&scratch.scores);
             self.crf.marginals(&bucket, &mut scratch.probabilities, None);
@@ -156,14 +156,21 @@ impl Runner {
                     let row = bucket.row(s, t);
                     let tag = scratch.path[row];
                     tags[token] = tag;
-                    sure[token] = scratch.probabilities[row * width + usize::from(tag)].clamp(0.0, 1.0);
+                    token_scores[token] =
+                        scratch.probabilities[row * width + usize::from(tag)].clamp(0.0, 1.0);
                 }
             }
         }
     }
 
     /// The tags' scores of a bucket.
-    fn scores(&self, bucket: &Bucket, group: &[Range<usize>], said: &[u16], scratch: &mut StackedScratch) {
+    fn scores(
+        &self,
+        bucket: &Bucket,
+        group: &[Range<usize>],
+        predictions: &[u16],
+        scratch: &mut StackedScratch,
+    ) {
         let (rows, width, members) = (bucket.rows(), self.lower.gates_width(), self.shape.members);
         let gates = self.lower.gates_of(rows, &mut scratch.lower);
         for ((gates, nothing), more) in gates.into_iter().zip(&self.nothing).zip(&self.more) {
@@ -171,8 +178,8 @@ impl Runner {
                 for (s, row) in bucket.step(t).enumerate() {
                     let to = &mut gates[row * width..(row + 1) * width];
                     to.copy_from_slice(nothing);
-                    let said = &said[(group[s].start + t) * members..][..members];
-                    for (member, &tag) in said.iter().enumerate().filter(|(_, tag)| **tag != 0) {
+                    let predictions = &predictions[(group[s].start + t) * members..][..members];
+                    for (member, &tag) in predictions.iter().enumerate().filter(|(_, tag)| **tag != 0) {
                         let from = &more[self.shape.row(member, tag) * width..][..width];
                         to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
                     }

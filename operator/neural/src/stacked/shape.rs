@@ -25,7 +25,7 @@ pub(super) struct Shape {
     pub(super) hidden: usize,
     pub(super) members: usize,
     /// Tags that a member may give.
-    pub(super) heard: usize,
+    pub(super) member_tags: usize,
     /// Tags that the network gives.
     pub(super) tags: usize,
 }
@@ -37,7 +37,7 @@ impl Shape {
             (self.embedding, 1024),
             (self.hidden, 4096),
             (self.members, 64),
-            (self.heard, 1 << 15),
+            (self.member_tags, 1 << 15),
             (self.tags, 1 << 12),
         ];
         if sizes.iter().all(|&(size, most)| (1..=most).contains(&size)) {
@@ -59,15 +59,18 @@ impl Shape {
     /// # Panics
     /// If the member has no such tag: its neighbour's row would be taken for it.
     pub(super) fn row(&self, member: usize, tag: u16) -> usize {
-        assert!(usize::from(tag) < self.heard, "a member's tag is one of its tags");
-        member * self.heard + usize::from(tag)
+        assert!(
+            usize::from(tag) < self.member_tags,
+            "a member's tag is one of its tags"
+        );
+        member * self.member_tags + usize::from(tag)
     }
 
     /// Names, rows and columns of the parameters, in the order of [`slot`].
     pub(super) fn shapes(&self) -> [(&'static str, usize, usize); 18] {
         let (gates, both) = (4 * self.hidden, 2 * self.hidden);
         [
-            ("said", self.members * self.heard, self.embedding),
+            ("said", self.members * self.member_tags, self.embedding),
             ("lower.forward.input", self.inputs(), gates),
             ("lower.forward.recurrent", self.hidden, gates),
             ("lower.forward.bias", 1, gates),

@@ -1,6 +1,6 @@
 use std::ops::{ControlFlow, Range};
 
-use lethe_learn::{Epoch, Quiet, Scheme};
+use lethe_learn::{Epoch, NoObserver, Scheme};
 
 use super::gradient::Learner;
 use super::shape::slot;
@@ -25,15 +25,15 @@ fn small() -> StackedSettings {
 
 /// Sentences of random spans, and three members of which each mistakes a span in five, each on its own.
 struct Case {
-    said: Vec<u16>,
+    predictions: Vec<u16>,
     gold: Vec<u16>,
     sequences: Vec<Range<usize>>,
 }
 
 impl Case {
-    fn heard(&self) -> Heard<'_> {
-        Heard {
-            said: &self.said,
+    fn member_tags(&self) -> MemberTags<'_> {
+        MemberTags {
+            predictions: &self.predictions,
             sequences: &self.sequences,
         }
     }
@@ -42,7 +42,7 @@ impl Case {
 fn case(sentences: usize, seed: u64) -> Case {
     let mut rng = Rng::new(&[seed]);
     let mut case = Case {
-        said: Vec::new(),
+        predictions: Vec::new(),
         gold: Vec::new(),
         sequences: Vec::new(),
     };
@@ -54,7 +54,7 @@ fn case(sentences: usize, seed: u64) -> Case {
             let wrong = [(); 3].map(|()| rng.below(5) == 0);
             for (i, tag) in tags.into_iter().enumerate() {
                 case.gold.push(tag);
-                let heard = |wrong| match (wrong, tag) {
+                let member_tags = |wrong| match (wrong, tag) {
                     (false, tag) => tag,
                     (true, 0) => {
                         if i == 0 {
@@ -65,7 +65,7 @@ fn case(sentences: usize, seed: u64) -> Case {
                     }
                     (true, _) => 0,
                 };
-                case.said.extend(wrong.map(heard));
+                case.predictions.extend(wrong.map(member_tags));
             }
         }
         case.sequences.push(first..case.gold.len());
@@ -79,11 +79,11 @@ fn trained(case: &Case, seed: u64) -> Stacked {
         3,
         tags.len(),
         &tags,
-        case.heard(),
+        case.member_tags(),
         &case.gold,
         &small(),
         seed,
-        &mut Quiet,
+        &mut NoObserver,
     )
     .unwrap()
 }
@@ -94,12 +94,12 @@ fn the_gradient_equals_finite_differences_on_every_instruction_set() {
         embedding: 3,
         hidden: 5,
         members: 2,
-        heard: 5,
+        member_tags: 5,
         tags: 5,
     };
     let (tags, bucket) = (tags(), Bucket::new(vec![4, 2, 2]));
     let gold = [1, 0, 3, 2, 3, 4, 0, 1];
-    let said = [1, 1, 0, 0, 3, 0, 2, 2, 3, 3, 4, 0, 0, 0, 1, 4];
+    let predictions = [1, 1, 0, 0, 3, 0, 2, 2, 3, 3, 4, 0, 0, 0, 1, 4];
     let allowed = Allowed::new(&tags);
     for isa in Isa::all() {
         for dropout in [0.0, 0.25] {
@@ -119,7 +119,7 @@ fn the_gradient_equals_finite_differences_on_every_instruction_set() {
                 let mut grads = params.zeros_like();
                 // The same place draws the same masks.
                 let mut rng = Rng::new(&[4]);
-                let loss = learner.gradient(params, &bucket, &said, &gold, &mut rng, &mut grads);
+                let loss = learner.gradient(params, &bucket, &predictions, &gold, &mut rng, &mut grads);
                 (loss, grads)
             };
             let (_, grads) = gradient(&params);
@@ -151,17 +151,17 @@ fn the_gradient_equals_finite_differences_on_every_instruction_set() {
 fn the_network_is_right_more_often_than_any_member_that_it_hears() {
     let network = trained(&case(400, 1), 1);
     let test = case(400, 2);
-    let (found, sure) = network.tag(test.heard(), &mut StackedScratch::default());
+    let (found, token_scores) = network.tag(test.member_tags(), &mut StackedScratch::default());
     let right = |tag: &dyn Fn(usize) -> u16| (0..test.gold.len()).filter(|&i| tag(i) == test.gold[i]).count();
     let own = right(&|i| found[i]);
     for member in 0..3 {
-        let theirs = right(&|i| test.said[3 * i + member]);
+        let theirs = right(&|i| test.predictions[3 * i + member]);
         assert!(own > theirs + test.gold.len() / 50, "{own} {theirs}");
     }
-    assert!(sure.iter().all(|p| (0.0..=1.0).contains(p)));
+    assert!(token_scores.iter().all(|p| (0.0..=1.0).contains(p)));
     // What it is sure of is right more often than the rest.
-    let rate = |sure_of: bool| {
-        let some = (0..found.len()).filter(|&i| (sure[i] > 0.95) == sure_of);
+    let rate = |confident: bool| {
+        let some = (0..found.len()).filter(|&i| (token_scores[i] > 0.95) == confident);
         let (right, all) = some.fold((0, 0), |(right, all), i| {
             (right + usize::from(found[i] == test.gold[i]), all + 1)
         });
@@ -175,11 +175,11 @@ fn a_sequence_gets_the_same_tags_and_scores_alone_and_among_others() {
     let network = trained(&case(60, 3), 1);
     let test = case(300, 4);
     let mut scratch = StackedScratch::default();
-    let together = network.tag(test.heard(), &mut scratch);
+    let together = network.tag(test.member_tags(), &mut scratch);
     for range in &test.sequences {
         let alone = network.tag(
-            Heard {
-                said: &test.said[3 * range.start..3 * range.end],
+            MemberTags {
+                predictions: &test.predictions[3 * range.start..3 * range.end],
                 sequences: std::slice::from_ref(&(0..range.len())),
             },
             &mut scratch,
@@ -195,15 +195,15 @@ fn silence_is_answered_as_the_network_answers_it_among_other_sequences() {
     let mut test = case(40, 4);
     // Every other sentence has nothing said of it.
     for range in test.sequences.iter().step_by(2) {
-        test.said[3 * range.start..3 * range.end].fill(0);
+        test.predictions[3 * range.start..3 * range.end].fill(0);
     }
     let mut scratch = StackedScratch::default();
     let mut asked = (vec![0; test.gold.len()], vec![1.0; test.gold.len()]);
     network
         .runner
-        .ask(&test.said, &test.sequences, &mut scratch, &mut asked);
-    assert_eq!(network.tag(test.heard(), &mut scratch), asked);
-    assert_eq!(network.tag(test.heard(), &mut scratch), asked);
+        .ask(&test.predictions, &test.sequences, &mut scratch, &mut asked);
+    assert_eq!(network.tag(test.member_tags(), &mut scratch), asked);
+    assert_eq!(network.tag(test.member_tags(), &mut scratch), asked);
 }
 
 #[test]
@@ -222,8 +222,8 @@ fn a_network_read_from_its_bytes_is_the_same_and_damaged_bytes_are_refused() {
     let read = Stacked::from_bytes(&bytes).unwrap();
     let mut scratch = StackedScratch::default();
     assert_eq!(
-        network.tag(test.heard(), &mut scratch),
-        read.tag(test.heard(), &mut scratch)
+        network.tag(test.member_tags(), &mut scratch),
+        read.tag(test.member_tags(), &mut scratch)
     );
     assert_eq!(read.to_bytes(), bytes);
     for at in (0..bytes.len()).step_by(97) {
@@ -235,31 +235,31 @@ fn a_network_read_from_its_bytes_is_the_same_and_damaged_bytes_are_refused() {
 }
 
 #[test]
-fn a_tag_that_a_member_never_gave_in_training_is_read_as_nothing_said() {
+fn a_tag_that_a_member_never_gave_in_training_is_read_as_an_abstention() {
     let mut case = case(60, 8);
     // The first member never says the tags of the second label.
-    case.said
+    case.predictions
         .iter_mut()
         .step_by(3)
         .filter(|tag| **tag > 2)
         .for_each(|tag| *tag = 0);
     let network = trained(&case, 1);
-    let said = [3, 3, 0, 4, 4, 0];
+    let predictions = [3, 3, 0, 4, 4, 0];
     let without = [0, 3, 0, 0, 4, 0];
-    let tag = |said: &[u16]| {
-        let heard = Heard {
-            said,
+    let tag = |predictions: &[u16]| {
+        let member_tags = MemberTags {
+            predictions,
             sequences: std::slice::from_ref(&(0..2)),
         };
-        network.tag(heard, &mut StackedScratch::default())
+        network.tag(member_tags, &mut StackedScratch::default())
     };
-    assert_eq!(tag(&said), tag(&without));
+    assert_eq!(tag(&predictions), tag(&without));
 }
 
 #[test]
-fn whoever_watches_is_told_of_each_pass_and_may_end_the_training() {
+fn an_observer_is_called_after_each_pass_and_may_end_the_training() {
     struct Two(Vec<Epoch>);
-    impl Watch for Two {
+    impl Observer for Two {
         fn epoch(&mut self, epoch: Epoch) -> ControlFlow<()> {
             self.0.push(epoch);
             if epoch.done == 2 {
@@ -269,10 +269,20 @@ fn whoever_watches_is_told_of_each_pass_and_may_end_the_training() {
             }
         }
     }
-    let (case, tags, mut watch) = (case(60, 9), tags(), Two(Vec::new()));
-    Stacked::train(3, 5, &tags, case.heard(), &case.gold, &small(), 1, &mut watch).unwrap();
-    assert_eq!(watch.0.len(), 2);
-    assert!(watch.0[1].loss < watch.0[0].loss);
+    let (case, tags, mut observer) = (case(60, 9), tags(), Two(Vec::new()));
+    Stacked::train(
+        3,
+        5,
+        &tags,
+        case.member_tags(),
+        &case.gold,
+        &small(),
+        1,
+        &mut observer,
+    )
+    .unwrap();
+    assert_eq!(observer.0.len(), 2);
+    assert!(observer.0[1].loss < observer.0[0].loss);
 }
 
 #[test]
@@ -290,7 +300,16 @@ fn settings_without_meaning_are_refused() {
             ..small()
         },
     ] {
-        let found = Stacked::train(3, 5, &tags, case.heard(), &case.gold, &settings, 1, &mut Quiet);
+        let found = Stacked::train(
+            3,
+            5,
+            &tags,
+            case.member_tags(),
+            &case.gold,
+            &settings,
+            1,
+            &mut NoObserver,
+        );
         assert!(matches!(found, Err(StackedError::Setting(_))));
     }
 }

@@ -2,11 +2,11 @@
 
 use std::ops::{ControlFlow, Range};
 
-use lethe_learn::{Epoch, TagSet, Watch};
+use lethe_learn::{Epoch, Observer, TagSet};
 
 use super::gradient::Learner;
 use super::shape::{Shape, slot};
-use super::{Heard, StackedError, StackedSettings};
+use super::{MemberTags, StackedError, StackedSettings};
 use crate::bucket::{Bucket, groups};
 use crate::crf::Allowed;
 use crate::kernel::Isa;
@@ -31,14 +31,14 @@ pub(super) fn check(settings: &StackedSettings) -> Result<(), StackedError> {
 pub(super) fn train(
     shape: &Shape,
     tags: &TagSet,
-    heard: Heard<'_>,
+    member_tags: MemberTags<'_>,
     gold: &[u16],
     settings: &StackedSettings,
     seed: u64,
-    watch: &mut dyn Watch,
+    observer: &mut dyn Observer,
 ) -> Params {
     assert_eq!(
-        heard.said.len(),
+        member_tags.predictions.len(),
         gold.len() * shape.members,
         "every member has a tag for every token"
     );
@@ -54,24 +54,26 @@ pub(super) fn train(
     let mut optimiser = RmsProp::new(&params);
     for epoch in 0..settings.epochs {
         let groups = groups(
-            heard.sequences,
+            member_tags.sequences,
             settings.batch,
             &mut Rng::new(&[seed, 101, u64::from(epoch)]),
         );
         let mut loss = 0.0;
         for (i, group) in groups.iter().enumerate() {
-            watch.step(i, groups.len());
+            observer.step(i, groups.len());
             let mut rng = Rng::new(&[seed, 102, u64::from(epoch), i as u64]);
             let bucket = Bucket::new(group.iter().map(Range::len).collect());
-            let (mut said, mut wanted) = (Vec::new(), Vec::new());
+            let (mut predictions, mut wanted) = (Vec::new(), Vec::new());
             for t in 0..bucket.steps() {
                 for range in &group[..bucket.step(t).len()] {
                     let token = range.start + t;
-                    said.extend_from_slice(&heard.said[token * shape.members..][..shape.members]);
+                    predictions.extend_from_slice(
+                        &member_tags.predictions[token * shape.members..][..shape.members],
+                    );
                     wanted.push(gold[token]);
                 }
             }
-            loss += learner.gradient(&params, &bucket, &said, &wanted, &mut rng, &mut grads);
+            loss += learner.gradient(&params, &bucket, &predictions, &wanted, &mut rng, &mut grads);
             optimiser.step(
                 &mut params,
                 &mut grads,
@@ -80,31 +82,31 @@ pub(super) fn train(
                 settings.clip,
             );
         }
-        let told = watch.epoch(Epoch {
+        let told = observer.epoch(Epoch {
             done: epoch + 1,
             of: settings.epochs,
-            loss: loss / heard.sequences.len().max(1) as f64,
+            loss: loss / member_tags.sequences.len().max(1) as f64,
             held_out: None,
         });
         if told == ControlFlow::Break(()) {
             break;
         }
     }
-    forget_unheard(shape, heard.said, &mut params);
+    forget_unheard(shape, member_tags.predictions, &mut params);
     params
 }
 
 /// Gives tags that a member never gave the embedding of its tag 0: theirs is as random as it began.
-fn forget_unheard(shape: &Shape, said: &[u16], params: &mut Params) {
-    let mut met = vec![false; shape.members * shape.heard];
-    for said in said.chunks_exact(shape.members) {
-        for (member, &tag) in said.iter().enumerate() {
+fn forget_unheard(shape: &Shape, predictions: &[u16], params: &mut Params) {
+    let mut met = vec![false; shape.members * shape.member_tags];
+    for predictions in predictions.chunks_exact(shape.members) {
+        for (member, &tag) in predictions.iter().enumerate() {
             met[shape.row(member, tag)] = true;
         }
     }
     for member in 0..shape.members {
         let outside = params.row(slot::TABLE, shape.row(member, 0)).to_vec();
-        for tag in 1..shape.heard {
+        for tag in 1..shape.member_tags {
             let row = shape.row(member, tag as u16);
             if !met[row] {
                 params.row_mut(slot::TABLE, row).copy_from_slice(&outside);

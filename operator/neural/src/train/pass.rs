@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use lethe_learn::Watch;
+use lethe_learn::Observer;
 
 use super::{Corpus, Schedule};
 use crate::adam::Adam;
@@ -26,14 +26,14 @@ pub(super) fn pass(
     once: &[bool],
     state: &mut State,
     grads: &mut Params,
-    watch: &mut dyn Watch,
+    observer: &mut dyn Observer,
 ) -> f64 {
     let mut rng = Rng::new(&[schedule.seed, 1, u64::from(state.epochs)]);
     let groups = groups(&corpus.read.sequences, schedule.batch, &mut rng);
     let mut loss = 0.0;
     let of = groups.len();
     for (i, group) in groups.iter().enumerate() {
-        watch.step(i, of);
+        observer.step(i, of);
         let mut rng = Rng::new(&[schedule.seed, 2, u64::from(state.epochs), i as u64]);
         let bucket = Bucket::new(group.iter().map(Range::len).collect());
         let mut tokens = Vec::with_capacity(bucket.rows());

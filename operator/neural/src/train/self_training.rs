@@ -9,7 +9,7 @@ use std::path::Path;
 
 use lethe_core::{NoteBatch, TokenKind};
 use lethe_corpus::{Document, digest};
-use lethe_learn::{Epoch, Marginals, Pool, Training, Watch};
+use lethe_learn::{Epoch, Marginals, Observer, Pool, Training};
 use sha2::{Digest as _, Sha256};
 
 use super::grow::grow;
@@ -45,7 +45,7 @@ pub(crate) fn self_train(
     settings: &SelfTraining,
     ground: Ground<'_>,
     checkpoint: Option<&Path>,
-    watch: &mut dyn Watch,
+    observer: &mut dyn Observer,
 ) -> Result<(Network, f64, f64), TrainError> {
     let (schedule, data, isa) = (&settings.schedule, ground.data, Isa::best());
     check(network.architecture(), schedule)?;
@@ -111,7 +111,7 @@ pub(crate) fn self_train(
         None => None,
     };
     if kept.is_some() {
-        watch.resumed();
+        observer.resumed();
     }
     let mut state = kept.unwrap_or_else(|| State::new(&model.params));
     let mut grads = model.params.zeros_like();
@@ -127,7 +127,7 @@ pub(crate) fn self_train(
                 }
             };
         }
-        let loss = training.pass(&labels, &mut state, &mut grads, watch);
+        let loss = training.pass(&labels, &mut state, &mut grads, observer);
         state.epochs += 1;
         model.params = state.params.clone();
         let f1 = scored(&model);
@@ -143,7 +143,7 @@ pub(crate) fn self_train(
             loss,
             held_out: Some(f1),
         };
-        state.ended = watch.epoch(epoch) == ControlFlow::Break(()) || state.since >= settings.patience;
+        state.ended = observer.epoch(epoch) == ControlFlow::Break(()) || state.since >= settings.patience;
         // Between two refreshes the labels are those of weights that are gone: no state is kept there.
         let whole = state.ended || state.epochs.is_multiple_of(settings.refresh) || taught.is_some();
         if let Some(path) = checkpoint.filter(|_| whole) {
@@ -226,7 +226,13 @@ struct Trainer<'a> {
 
 impl Trainer<'_> {
     /// One pass over the sequences with gold; its mean loss a sequence.
-    fn pass(&self, labels: &[f32], state: &mut State, grads: &mut Params, watch: &mut dyn Watch) -> f64 {
+    fn pass(
+        &self,
+        labels: &[f32],
+        state: &mut State,
+        grads: &mut Params,
+        observer: &mut dyn Observer,
+    ) -> f64 {
         let schedule = &self.settings.schedule;
         let (seed, epoch) = (schedule.seed, u64::from(state.epochs));
         let mut rng = Rng::new(&[seed, 3, epoch]);
@@ -237,7 +243,7 @@ impl Trainer<'_> {
         let mut memory = self.memory.clone();
         let (mut loss, mut sequences) = (0.0, 0);
         for (i, group) in own.iter().enumerate() {
-            watch.step(i, own.len());
+            observer.step(i, own.len());
             let mut rng = Rng::new(&[seed, 4, epoch, i as u64]);
             let mut group = group.clone();
             if let Some(other) = others.get(i % others.len().max(1)) {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use lethe_core::hex;
 use sha2::{Digest as _, Sha256};
 
+use super::config_json::ConfigJson;
 use super::family::Shape;
-use super::page::Page;
 
 /// Why a checkpoint cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -83,14 +83,14 @@ impl Checkpoint {
             let path = folder.join(name);
             std::fs::read(&path).map_err(|source| TransformerError::Io { path, source })
         };
-        let page = Page {
+        let config_json = ConfigJson {
             path: folder.join("config.json"),
             keys: serde_json::from_slice(&read("config.json")?).map_err(|error| TransformerError::File {
                 path: folder.join("config.json"),
                 problem: format!("not a JSON object: {error}"),
             })?,
         };
-        let (shape, weights) = (Shape::of(&page)?, read("model.safetensors")?);
+        let (shape, weights) = (Shape::of(&config_json)?, read("model.safetensors")?);
         if digest.is_some_and(|digest| !digest.eq_ignore_ascii_case(&digest_of(&weights))) {
             return Err(TransformerError::File {
                 path: folder.join("model.safetensors"),

@@ -8,7 +8,7 @@ use candle_transformers::models::{debertav2, modernbert, xlm_roberta};
 use serde_json::Value;
 
 use super::checkpoint::TransformerError;
-use super::page::Page;
+use super::config_json::ConfigJson;
 use super::tensors::{Names, Place};
 
 /// An architecture with its sizes.
@@ -49,24 +49,26 @@ impl Shape {
     ///
     /// # Errors
     /// [`TransformerError::Config`], naming the key.
-    pub(super) fn of(page: &Page) -> Result<Self, TransformerError> {
-        let kind = page.text("model_type", "")?;
+    pub(super) fn of(config_json: &ConfigJson) -> Result<Self, TransformerError> {
+        let kind = config_json.text("model_type", "")?;
         let (family, names): (_, Names) = match kind {
-            "bert" => (Family::Bert(of_bert(page)?), of_bert_name),
-            "electra" => (Family::Bert(of_electra(page)?), of_electra_name),
-            "distilbert" => (Family::Bert(of_distilbert(page)?), of_distilbert_name),
-            "roberta" | "xlm-roberta" | "camembert" => (Family::Roberta(of_roberta(page)?), same),
-            "deberta-v2" => (Family::Deberta(of_deberta(page)?), same),
-            "modernbert" => (Family::Modern(of_modernbert(page)?), same),
-            _ => return Err(page.fault("model_type", format!("is `{kind}`; {RUN}"))),
+            "bert" => (Family::Bert(of_bert(config_json)?), of_bert_name),
+            "electra" => (Family::Bert(of_electra(config_json)?), of_electra_name),
+            "distilbert" => (Family::Bert(of_distilbert(config_json)?), of_distilbert_name),
+            "roberta" | "xlm-roberta" | "camembert" => (Family::Roberta(of_roberta(config_json)?), same),
+            "deberta-v2" => (Family::Deberta(of_deberta(config_json)?), same),
+            "modernbert" => (Family::Modern(of_modernbert(config_json)?), same),
+            _ => return Err(config_json.fault("model_type", format!("is `{kind}`; {RUN}"))),
         };
-        let mut positions = page.size("max_position_embeddings")?;
+        let mut positions = config_json.size("max_position_embeddings")?;
         if let Family::Roberta(config) = &family {
             // Rows of the table before the first sub-word's: those of padding.
             positions = positions
                 .checked_sub(1 + config.pad_token_id as usize)
                 .filter(|&positions| positions > 0)
-                .ok_or_else(|| page.fault("max_position_embeddings", "leaves no position beside padding"))?;
+                .ok_or_else(|| {
+                    config_json.fault("max_position_embeddings", "leaves no position beside padding")
+                })?;
         }
         let hidden = match &family {
             Family::Bert(config) | Family::Roberta(config) => config.hidden_size,
@@ -76,10 +78,10 @@ impl Shape {
         Ok(Self {
             family,
             names,
-            words: page.size("vocab_size")?,
+            words: config_json.size("vocab_size")?,
             positions,
             hidden,
-            labels: page.labels()?,
+            labels: config_json.labels()?,
         })
     }
 }
@@ -144,12 +146,12 @@ enum Bend {
     Relu,
 }
 
-fn bend(page: &Page, key: &str) -> Result<Bend, TransformerError> {
-    match page.text(key, "gelu")? {
+fn bend(config_json: &ConfigJson, key: &str) -> Result<Bend, TransformerError> {
+    match config_json.text(key, "gelu")? {
         "gelu" => Ok(Bend::Gelu),
         "gelu_new" | "gelu_fast" | "gelu_pytorch_tanh" => Ok(Bend::Tanh),
         "relu" => Ok(Bend::Relu),
-        other => Err(page.fault(key, format!("is `{other}`; gelu, gelu_new and relu can be run"))),
+        other => Err(config_json.fault(key, format!("is `{other}`; gelu, gelu_new and relu can be run"))),
     }
 }
 
@@ -161,8 +163,8 @@ fn of_bend(bend: Bend) -> Activation {
     }
 }
 
-fn of_bert(page: &Page) -> Result<xlm_roberta::Config, TransformerError> {
-    let config = of_roberta(page)?;
+fn of_bert(config_json: &ConfigJson) -> Result<xlm_roberta::Config, TransformerError> {
+    let config = of_roberta(config_json)?;
     Ok(below(config))
 }
 
@@ -176,118 +178,119 @@ fn below(config: xlm_roberta::Config) -> xlm_roberta::Config {
     }
 }
 
-fn of_electra(page: &Page) -> Result<xlm_roberta::Config, TransformerError> {
-    let config = of_bert(page)?;
-    let size = page.size("embedding_size")?;
+fn of_electra(config_json: &ConfigJson) -> Result<xlm_roberta::Config, TransformerError> {
+    let config = of_bert(config_json)?;
+    let size = config_json.size("embedding_size")?;
     if size != config.hidden_size {
         let problem = format!(
             "is {size}, but `hidden_size` is {}: a small ELECTRA cannot be run",
             config.hidden_size
         );
-        return Err(page.fault("embedding_size", problem));
+        return Err(config_json.fault("embedding_size", problem));
     }
     Ok(config)
 }
 
-fn of_distilbert(page: &Page) -> Result<xlm_roberta::Config, TransformerError> {
+fn of_distilbert(config_json: &ConfigJson) -> Result<xlm_roberta::Config, TransformerError> {
     Ok(below(xlm_roberta::Config {
-        hidden_size: page.size("dim")?,
+        hidden_size: config_json.size("dim")?,
         layer_norm_eps: 1e-12,
         attention_probs_dropout_prob: 0.0,
         hidden_dropout_prob: 0.0,
-        num_attention_heads: page.heads("n_heads", "dim")?,
+        num_attention_heads: config_json.heads("n_heads", "dim")?,
         position_embedding_type: "absolute".to_owned(),
-        intermediate_size: page.size("hidden_dim")?,
-        hidden_act: of_bend(bend(page, "activation")?),
-        num_hidden_layers: page.layers("n_layers")?,
-        vocab_size: page.size("vocab_size")?,
-        max_position_embeddings: page.size("max_position_embeddings")?,
+        intermediate_size: config_json.size("hidden_dim")?,
+        hidden_act: of_bend(bend(config_json, "activation")?),
+        num_hidden_layers: config_json.layers("n_layers")?,
+        vocab_size: config_json.size("vocab_size")?,
+        max_position_embeddings: config_json.size("max_position_embeddings")?,
         type_vocab_size: 1,
         pad_token_id: 0,
     }))
 }
 
-fn of_roberta(page: &Page) -> Result<xlm_roberta::Config, TransformerError> {
-    page.only("position_embedding_type", "absolute")?;
-    let pad = page.number("pad_token_id", Some(1))?;
+fn of_roberta(config_json: &ConfigJson) -> Result<xlm_roberta::Config, TransformerError> {
+    config_json.only("position_embedding_type", "absolute")?;
+    let pad = config_json.number("pad_token_id", Some(1))?;
     Ok(xlm_roberta::Config {
-        hidden_size: page.size("hidden_size")?,
-        layer_norm_eps: page.epsilon("layer_norm_eps", 1e-12)?,
+        hidden_size: config_json.size("hidden_size")?,
+        layer_norm_eps: config_json.epsilon("layer_norm_eps", 1e-12)?,
         attention_probs_dropout_prob: 0.0,
         hidden_dropout_prob: 0.0,
-        num_attention_heads: page.heads("num_attention_heads", "hidden_size")?,
+        num_attention_heads: config_json.heads("num_attention_heads", "hidden_size")?,
         position_embedding_type: "absolute".to_owned(),
-        intermediate_size: page.size("intermediate_size")?,
-        hidden_act: of_bend(bend(page, "hidden_act")?),
-        num_hidden_layers: page.layers("num_hidden_layers")?,
-        vocab_size: page.size("vocab_size")?,
-        max_position_embeddings: page.size("max_position_embeddings")?,
-        type_vocab_size: page.size_or("type_vocab_size", Some(2))?,
-        pad_token_id: u32::try_from(pad).map_err(|_| page.fault("pad_token_id", "is no sub-word's"))?,
+        intermediate_size: config_json.size("intermediate_size")?,
+        hidden_act: of_bend(bend(config_json, "hidden_act")?),
+        num_hidden_layers: config_json.layers("num_hidden_layers")?,
+        vocab_size: config_json.size("vocab_size")?,
+        max_position_embeddings: config_json.size("max_position_embeddings")?,
+        type_vocab_size: config_json.size_or("type_vocab_size", Some(2))?,
+        pad_token_id: u32::try_from(pad)
+            .map_err(|_| config_json.fault("pad_token_id", "is no sub-word's"))?,
     })
 }
 
-fn of_deberta(page: &Page) -> Result<debertav2::Config, TransformerError> {
-    if page.number("conv_kernel_size", Some(0))? > 0 {
-        return Err(page.fault(
+fn of_deberta(config_json: &ConfigJson) -> Result<debertav2::Config, TransformerError> {
+    if config_json.number("conv_kernel_size", Some(0))? > 0 {
+        return Err(config_json.fault(
             "conv_kernel_size",
             "is not 0: a DeBERTa with a convolution cannot be run",
         ));
     }
-    let norm = page.text("norm_rel_ebd", "none")?.trim();
+    let norm = config_json.text("norm_rel_ebd", "none")?.trim();
     if norm != "none" && norm != "layer_norm" {
-        return Err(page.fault(
+        return Err(config_json.fault(
             "norm_rel_ebd",
             format!("is `{norm}`; none and layer_norm can be run"),
         ));
     }
-    let kinds = page.names("pos_att_type")?;
+    let kinds = config_json.names("pos_att_type")?;
     if let Some(kind) = kinds.iter().find(|kind| *kind != "c2p" && *kind != "p2c") {
-        return Err(page.fault("pos_att_type", format!("has `{kind}`; c2p and p2c can be run")));
+        return Err(config_json.fault("pos_att_type", format!("has `{kind}`; c2p and p2c can be run")));
     }
     let (hidden, heads) = (
-        page.size("hidden_size")?,
-        page.heads("num_attention_heads", "hidden_size")?,
+        config_json.size("hidden_size")?,
+        config_json.heads("num_attention_heads", "hidden_size")?,
     );
-    let head = page.size_or("attention_head_size", Some(hidden / heads))?;
+    let head = config_json.size_or("attention_head_size", Some(hidden / heads))?;
     if head != hidden / heads {
         let problem = format!(
             "is {head}, but `hidden_size` by `num_attention_heads` is {}",
             hidden / heads
         );
-        return Err(page.fault("attention_head_size", problem));
+        return Err(config_json.fault("attention_head_size", problem));
     }
     // Numbers that say "none" by a -1, as by not being there.
-    let signed = |key: &str| match page.get(key).map(Value::as_i64) {
+    let signed = |key: &str| match config_json.get(key).map(Value::as_i64) {
         None | Some(Some(..0)) => Ok(-1),
-        Some(_) => page.number(key, None).map(usize::cast_signed),
+        Some(_) => config_json.number(key, None).map(usize::cast_signed),
     };
     Ok(debertav2::Config {
-        vocab_size: page.size("vocab_size")?,
+        vocab_size: config_json.size("vocab_size")?,
         hidden_size: hidden,
-        num_hidden_layers: page.layers("num_hidden_layers")?,
+        num_hidden_layers: config_json.layers("num_hidden_layers")?,
         num_attention_heads: heads,
-        intermediate_size: page.size("intermediate_size")?,
-        hidden_act: match bend(page, "hidden_act")? {
+        intermediate_size: config_json.size("intermediate_size")?,
+        hidden_act: match bend(config_json, "hidden_act")? {
             Bend::Gelu => debertav2::HiddenAct::Gelu,
             Bend::Tanh => debertav2::HiddenAct::GeluApproximate,
             Bend::Relu => debertav2::HiddenAct::Relu,
         },
         hidden_dropout_prob: 0.0,
         attention_probs_dropout_prob: 0.0,
-        max_position_embeddings: page.size("max_position_embeddings")?,
-        type_vocab_size: page.number("type_vocab_size", Some(0))?,
+        max_position_embeddings: config_json.size("max_position_embeddings")?,
+        type_vocab_size: config_json.number("type_vocab_size", Some(0))?,
         initializer_range: 0.0,
-        layer_norm_eps: page.epsilon("layer_norm_eps", 1e-7)?,
-        relative_attention: page.switch("relative_attention", false)?,
+        layer_norm_eps: config_json.epsilon("layer_norm_eps", 1e-7)?,
+        relative_attention: config_json.switch("relative_attention", false)?,
         max_relative_positions: signed("max_relative_positions")?,
         pad_token_id: None,
-        position_biased_input: page.switch("position_biased_input", true)?,
+        position_biased_input: config_json.switch("position_biased_input", true)?,
         pos_att_type: kinds,
         position_buckets: Some(signed("position_buckets")?),
-        share_att_key: Some(page.switch("share_att_key", false)?),
+        share_att_key: Some(config_json.switch("share_att_key", false)?),
         attention_head_size: None,
-        embedding_size: Some(page.size_or("embedding_size", Some(hidden))?),
+        embedding_size: Some(config_json.size_or("embedding_size", Some(hidden))?),
         norm_rel_ebd: Some(norm.to_owned()),
         conv_kernel_size: None,
         conv_groups: None,
@@ -301,41 +304,41 @@ fn of_deberta(page: &Page) -> Result<debertav2::Config, TransformerError> {
     })
 }
 
-fn of_modernbert(page: &Page) -> Result<modernbert::Config, TransformerError> {
-    page.only("hidden_activation", "gelu")?;
-    page.only("classifier_activation", "gelu")?;
+fn of_modernbert(config_json: &ConfigJson) -> Result<modernbert::Config, TransformerError> {
+    config_json.only("hidden_activation", "gelu")?;
+    config_json.only("classifier_activation", "gelu")?;
     for key in ["norm_bias", "attention_bias", "mlp_bias", "classifier_bias"] {
-        if page.switch(key, false)? {
-            return Err(page.fault(key, "is true; only false can be run"));
+        if config_json.switch(key, false)? {
+            return Err(config_json.fault(key, "is true; only false can be run"));
         }
     }
     // Newer files have these by the kind of layer.
     for key in ["rope_parameters", "layer_types"] {
-        if page.get(key).is_some() && page.get("global_rope_theta").is_none() {
-            return Err(page.fault(
+        if config_json.get(key).is_some() && config_json.get("global_rope_theta").is_none() {
+            return Err(config_json.fault(
                 key,
                 "cannot be read; `global_rope_theta` and `global_attn_every_n_layers` can",
             ));
         }
     }
-    let theta = |key: &str, otherwise: f64| match page.get(key) {
+    let theta = |key: &str, otherwise: f64| match config_json.get(key) {
         None => Ok(otherwise),
         Some(value) => (value.as_f64().filter(|&theta| theta >= 1.0 && theta.is_finite()))
-            .ok_or_else(|| page.fault(key, "is no number from 1")),
+            .ok_or_else(|| config_json.fault(key, "is no number from 1")),
     };
     let global = theta("global_rope_theta", 160_000.0)?;
     Ok(modernbert::Config {
-        vocab_size: page.size("vocab_size")?,
-        hidden_size: page.size("hidden_size")?,
-        num_hidden_layers: page.layers("num_hidden_layers")?,
-        num_attention_heads: page.heads("num_attention_heads", "hidden_size")?,
-        intermediate_size: page.size("intermediate_size")?,
-        max_position_embeddings: page.size("max_position_embeddings")?,
-        layer_norm_eps: page.epsilon("norm_eps", 1e-5)?,
+        vocab_size: config_json.size("vocab_size")?,
+        hidden_size: config_json.size("hidden_size")?,
+        num_hidden_layers: config_json.layers("num_hidden_layers")?,
+        num_attention_heads: config_json.heads("num_attention_heads", "hidden_size")?,
+        intermediate_size: config_json.size("intermediate_size")?,
+        max_position_embeddings: config_json.size("max_position_embeddings")?,
+        layer_norm_eps: config_json.epsilon("norm_eps", 1e-5)?,
         pad_token_id: 0,
-        global_attn_every_n_layers: page.size_or("global_attn_every_n_layers", Some(3))?,
+        global_attn_every_n_layers: config_json.size_or("global_attn_every_n_layers", Some(3))?,
         global_rope_theta: global,
-        local_attention: page.size_or("local_attention", Some(128))?,
+        local_attention: config_json.size_or("local_attention", Some(128))?,
         local_rope_theta: theta("local_rope_theta", 10_000.0)?,
         classifier_config: None,
     })

@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_has_the_answer_of_its_first_or_its_surest_sub_word() {
+    fn a_token_has_the_tag_of_its_first_or_its_best_scored_sub_word() {
         // Tokens: Ruiz (0..4), "." (4..5), Leon (6..10), "é" (11..13) of which no sub-word is made.
         let batch = NoteBatch::from_texts(["Ruiz. Leon é"]).unwrap();
         // Sub-words: Ru, iz., then one of no bytes, then " Leon" with its blank, twice.

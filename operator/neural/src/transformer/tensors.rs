@@ -80,7 +80,7 @@ impl Tensors {
         shape: Option<&Shape>,
         device: &Device,
     ) -> std::result::Result<Tensor, String> {
-        let said = |error: Error| first_line(&error);
+        let message = |error: Error| first_line(&error);
         // What was converted from TensorFlow bears that library's names for a normalisation's weight and bias.
         let older = (name.strip_suffix("LayerNorm.weight").map(|stem| (stem, "gamma")))
             .or_else(|| name.strip_suffix("LayerNorm.bias").map(|stem| (stem, "beta")))
@@ -99,14 +99,14 @@ impl Tensors {
         }
         let kind = view.dtype();
         let tensor = match DType::try_from(kind) {
-            Ok(DType::F32 | DType::F16 | DType::BF16) => view.load(device).map_err(said)?,
+            Ok(DType::F32 | DType::F16 | DType::BF16) => view.load(device).map_err(message)?,
             _ => return Err(format!("is stored as {kind:?}; F32, F16 and BF16 can be read")),
         };
-        let tensor = tensor.to_dtype(DType::F32).map_err(said)?;
+        let tensor = tensor.to_dtype(DType::F32).map_err(message)?;
         let numbers = tensor
             .flatten_all()
             .and_then(|flat| flat.to_vec1::<f32>())
-            .map_err(said)?;
+            .map_err(message)?;
         if numbers.iter().any(|number| !number.is_finite()) {
             return Err("holds a number that is not finite".to_owned());
         }

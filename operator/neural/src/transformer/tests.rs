@@ -23,7 +23,7 @@ fn found(member: &Transformer, text: &str) -> Vec<(String, String)> {
     answers[0].as_ref().unwrap().iter().map(name).collect()
 }
 
-fn said(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+fn owned(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs
         .iter()
         .map(|&(text, label)| (text.to_owned(), label.to_owned()))
@@ -48,7 +48,7 @@ fn sub_words_become_tokens_and_tokens_spans_with_the_engines_labels() {
     // "Hargrove" is "har" and "##grove": its first sub-word answers, and carries Tessa's span on.
     assert_eq!(
         found(&member, "\u{feff}Señora TESSA Hargrove, tel. 1961"),
-        said(&[("TESSA Hargrove", "PATIENT"), ("1961", "DATE")])
+        owned(&[("TESSA Hargrove", "PATIENT"), ("1961", "DATE")])
     );
     assert!(found(&member, "seen today").is_empty());
 }
@@ -58,7 +58,7 @@ fn a_long_note_in_windows_has_the_spans_of_a_short_one() {
     let (_folder, mut config) = Tiny::lookup().made();
     let line = "Tessa Hargrove 19 x ";
     let text = line.repeat(60);
-    let expected = said(&[("Tessa Hargrove", "PATIENT"), ("19", "DATE")].repeat(60));
+    let expected = owned(&[("Tessa Hargrove", "PATIENT"), ("19", "DATE")].repeat(60));
     for (window, overlap) in [(None, None), (Some(11), Some(5)), (Some(3), Some(0))] {
         (config.window, config.overlap) = (window, overlap);
         assert_eq!(found(&config.build(&labels()).unwrap(), &text), expected);
@@ -72,7 +72,7 @@ fn labels_may_be_mapped_ignored_and_in_io_or_bilou() {
     let (_folder, mut config) = tiny.made();
     config.labels.insert("PER".to_owned(), "DOCTOR".to_owned());
     let text = "Tessa Hargrove 19 1";
-    let all = said(&[("Tessa Hargrove", "DOCTOR"), ("19", "DATE"), ("1", "DATE")]);
+    let all = owned(&[("Tessa Hargrove", "DOCTOR"), ("19", "DATE"), ("1", "DATE")]);
     assert_eq!(found(&config.build(&labels()).unwrap(), text), all);
     config.ignore.insert("DATE".to_owned());
     assert_eq!(found(&config.build(&labels()).unwrap(), text), all[..1]);

@@ -256,7 +256,7 @@ fn an_id_of_the_senders_is_kept_only_with_a_reason() {
 }
 
 #[test]
-fn everything_that_is_wrong_is_said_at_once() {
+fn all_errors_are_reported_at_once() {
     let lines = ["PATIENT", "DOCTOR", "CITY"]
         .map(|name| label(name, "keep"))
         .join("\n");

@@ -194,8 +194,8 @@ fn sealed_values_open_again_exactly_and_with_a_key_that_was_rotated() {
     assert_eq!(opened.as_str(), "Ada  Òkafor");
     assert!(Sealer::new(&rotated, "patient\np2").open(&sealed).is_err());
     key_file(folder.path(), ROTATED);
-    let anew = redacted(&redactor(&toml), "{PATIENT|Ada  Òkafor}");
-    assert_eq!(Token::parse(&anew).unwrap().key, "k2");
+    let again = redacted(&redactor(&toml), "{PATIENT|Ada  Òkafor}");
+    assert_eq!(Token::parse(&again).unwrap().key, "k2");
 }
 
 #[test]

@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 
 use common::{OLD, key_file, policy};
 use lethe_core::{
-    Carried, Coordinates, Decision, LabelSet, MemberSet, NoteBatch, NoteEvent, Record, Redacted, Redactor,
-    Sensitive, Span, Sweep,
+    Carried, Coordinates, Decision, LabelSet, MemberSet, NoteBatch, NoteEvent, Propagation, Record, Redacted,
+    Redactor, Sensitive, Span,
 };
 use proptest::prelude::*;
 
@@ -118,14 +118,14 @@ impl Written {
 }
 
 /// A redactor that looks twice.
-struct Whole(Redactor, Sweep);
+struct Whole(Redactor, Propagation);
 
 impl Whole {
     fn new(toml: &str) -> Self {
         let policy = policy(toml).unwrap();
         Self(
             Redactor::by(policy.replacer, Carried::new(Vec::new())),
-            policy.sweep.unwrap(),
+            policy.propagation.unwrap(),
         )
     }
 
@@ -277,7 +277,7 @@ proptest! {
         let (text, found) = Written(all).note();
         // Drawn again where the note really has it: then it may differ.
         prop_assume!(words(&surrogate).is_disjoint(&words(&text)));
-        let (beside, _) = whole.redact(&Coordinates::default(), "p1", &text, &found);
-        prop_assert_eq!(beside.placed[0].out.of(&beside.text), surrogate);
+        let (rest, _) = whole.redact(&Coordinates::default(), "p1", &text, &found);
+        prop_assert_eq!(rest.placed[0].out.of(&rest.text), surrogate);
     }
 }

@@ -245,9 +245,9 @@ mod tests {
     use super::*;
 
     fn refusal(text: &str) -> String {
-        let said = Keyring::parse(text).unwrap_err().to_string();
-        assert!(!said.contains(SECRET_A), "{said}");
-        said
+        let error = Keyring::parse(text).unwrap_err().to_string();
+        assert!(!error.contains(SECRET_A), "{error}");
+        error
     }
 
     fn key(more: &str) -> String {
@@ -282,16 +282,16 @@ mod tests {
             short.current().prf("p").code(&["x"]),
             long.current().prf("p").code(&["x"])
         );
-        let said = Keyring::parse_short(SECRET_A).unwrap_err().to_string();
-        assert_eq!(said, "line 1: neither [[keys]] tables nor one key as ID:SECRET");
+        let error = Keyring::parse_short(SECRET_A).unwrap_err().to_string();
+        assert_eq!(error, "line 1: neither [[keys]] tables nor one key as ID:SECRET");
     }
 
     #[test]
     fn short_secrets_are_refused() {
-        let said = refusal(&key("secret = \"MTIzNDU2Nzg5MGFiY2RlZmdoaWprbG1ub3BxcnN0dQ==\""));
+        let error = refusal(&key("secret = \"MTIzNDU2Nzg5MGFiY2RlZmdoaWprbG1ub3BxcnN0dQ==\""));
         assert!(
-            said.starts_with("line 3: the secret is shorter than 32 bytes"),
-            "{said}"
+            error.starts_with("line 3: the secret is shorter than 32 bytes"),
+            "{error}"
         );
     }
 
@@ -303,25 +303,25 @@ mod tests {
             "0123456789abcdef".repeat(4),
             "41".repeat(31) + "42",
         ] {
-            let said = refusal(&key(&format!("secret = \"{weak}\"")));
-            assert!(said.starts_with("line 3: the secret repeats itself"), "{said}");
+            let error = refusal(&key(&format!("secret = \"{weak}\"")));
+            assert!(error.starts_with("line 3: the secret repeats itself"), "{error}");
         }
     }
 
     #[test]
     fn two_keys_are_two_secrets_and_two_ids() {
         let one = key(&format!("secret = \"{SECRET_A}\""));
-        let said = refusal(&format!(
+        let error = refusal(&format!(
             "{one}{}",
             key(&format!("secret = \"{SECRET_B}\"\nstate = \"accepted\""))
         ));
-        assert_eq!(said, "line 4: another key has the id a");
-        let said = refusal(&format!(
+        assert_eq!(error, "line 4: another key has the id a");
+        let error = refusal(&format!(
             "{one}[[keys]]\nid = \"b\"\nsecret = \"{SECRET_A_HEX}\"\nstate = \"accepted\""
         ));
         assert!(
-            said.starts_with("the keys a and b have the same secret"),
-            "{said}"
+            error.starts_with("the keys a and b have the same secret"),
+            "{error}"
         );
     }
 
@@ -333,9 +333,9 @@ mod tests {
             "exactly one key must have the state \"current\", and 0 have it"
         );
         let one = key(&format!("secret = \"{SECRET_A}\""));
-        let said = refusal(&format!("{one}[[keys]]\nid = \"b\"\nsecret = \"{SECRET_B}\""));
+        let error = refusal(&format!("{one}[[keys]]\nid = \"b\"\nsecret = \"{SECRET_B}\""));
         assert_eq!(
-            said,
+            error,
             "exactly one key must have the state \"current\", and 2 have it"
         );
         assert_eq!(
@@ -391,8 +391,8 @@ mod tests {
             ),
         ];
         for (text, expected) in cases {
-            let said = refusal(&text);
-            assert!(said.starts_with(expected), "{said}");
+            let error = refusal(&text);
+            assert!(error.starts_with(expected), "{error}");
         }
     }
 
@@ -409,11 +409,11 @@ mod tests {
             let (start, end) = (place.min(text.len()), (place + cut).min(text.len()));
             text.splice(start..end, put.chars());
             let text: String = text.into_iter().collect();
-            if let Err(said) = Keyring::parse(&text) {
-                let said = format!("{said} {said:?}");
+            if let Err(error) = Keyring::parse(&text) {
+                let error = format!("{error} {error:?}");
                 // Whatever of it the change left whole.
                 let parts = SECRET_A.as_bytes().chunks(8).map(|part| std::str::from_utf8(part).unwrap());
-                proptest::prop_assert!(parts.into_iter().all(|part| !said.contains(part)), "{}", said);
+                proptest::prop_assert!(parts.into_iter().all(|part| !error.contains(part)), "{}", error);
             }
         }
     }

@@ -119,11 +119,11 @@ pub(crate) mod tests {
     fn a_file_that_others_can_read_is_refused_with_the_cure() {
         for mode in [0o644, 0o640, 0o604, 0o620, 0o610] {
             let (_folder, path) = file(mode);
-            let said = Keyring::read(&path).unwrap_err().to_string();
-            assert!(said.contains(&format!("mode {mode:04o}")), "{said}");
+            let error = Keyring::read(&path).unwrap_err().to_string();
+            assert!(error.contains(&format!("mode {mode:04o}")), "{error}");
             assert!(
-                said.ends_with(&format!("run `chmod 600 {}`", path.display())),
-                "{said}"
+                error.ends_with(&format!("run `chmod 600 {}`", path.display())),
+                "{error}"
             );
         }
     }
@@ -140,14 +140,14 @@ pub(crate) mod tests {
     fn an_endless_file_is_refused_in_bounded_memory() {
         let (_folder, path) = file(0o600);
         std::fs::write(&path, "#".repeat(LONGEST as usize + 1)).unwrap();
-        let said = Keyring::read(&path).unwrap_err().to_string();
-        assert_eq!(said, "line 1: the file is longer than 1 MiB: no keyring is");
+        let error = Keyring::read(&path).unwrap_err().to_string();
+        assert_eq!(error, "line 1: the file is longer than 1 MiB: no keyring is");
     }
 
     #[test]
     fn a_variable_that_is_not_set_is_told_by_its_name() {
-        let said = Keyring::from_env("LETHE_NO_SUCH_KEYS").unwrap_err().to_string();
-        assert!(said.contains("LETHE_NO_SUCH_KEYS"), "{said}");
+        let error = Keyring::from_env("LETHE_NO_SUCH_KEYS").unwrap_err().to_string();
+        assert!(error.contains("LETHE_NO_SUCH_KEYS"), "{error}");
     }
 
     #[test]

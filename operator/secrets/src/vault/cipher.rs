@@ -161,8 +161,8 @@ mod tests {
             (&*entry.label, &**entry.scope, &**entry.value),
             ("DOCTOR", "p:1", "Quill: é")
         );
-        let said = cipher().open(codes[1], &closed).unwrap_err();
-        assert!(matches!(said, VaultError::Damaged { .. }), "{said}");
+        let error = cipher().open(codes[1], &closed).unwrap_err();
+        assert!(matches!(error, VaultError::Damaged { .. }), "{error}");
     }
 
     #[test]

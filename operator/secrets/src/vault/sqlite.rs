@@ -94,7 +94,7 @@ impl SqliteVault {
             reason: format!("{}: {error}", path.display()),
         })?;
         let mut writer = connect(path, Self::WAIT)?;
-        patiently(Self::WAIT, || create(&mut writer, keyring)).map_err(|error| at(path, &error))?;
+        retry(Self::WAIT, || create(&mut writer, keyring)).map_err(|error| at(path, &error))?;
         drop(writer);
         Self::open(path, keyring)
     }
@@ -239,7 +239,7 @@ fn connect(path: &Path, wait: Duration) -> Result<Connection, VaultError> {
         ))?;
         Ok((connection, Some(mode)))
     };
-    match patiently(wait, open).map_err(|error| at(path, &error))? {
+    match retry(wait, open).map_err(|error| at(path, &error))? {
         (connection, Some(mode)) if mode == "wal" => Ok(connection),
         (_, Some(_)) => Err(VaultError::Refused {
             reason: format!(
@@ -264,7 +264,7 @@ fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
 }
 
 /// Tries again while others hold a lock that SQLite does not wait for by itself.
-fn patiently<T>(wait: Duration, mut work: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+fn retry<T>(wait: Duration, mut work: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
     let end = Instant::now() + wait;
     loop {
         match work() {

@@ -164,13 +164,13 @@ fn two_connections_that_race_get_the_same_codes() {
 
 #[test]
 fn processes_that_race_get_the_same_codes_even_when_none_has_made_the_tables() {
-    let said = workers::race("postgres", &schema(), 6, 60);
+    let answer = workers::race("postgres", &schema(), 6, 60);
     assert_eq!(
-        said.iter().collect::<BTreeSet<_>>().len(),
+        answer.iter().collect::<BTreeSet<_>>().len(),
         1,
         "all processes got the same code"
     );
-    assert_eq!(said[0].len(), 60);
+    assert_eq!(answer[0].len(), 60);
 }
 
 #[test]
@@ -192,16 +192,16 @@ fn a_process_killed_at_any_moment_loses_no_code_that_it_gave_out() {
 #[test]
 fn a_vault_is_opened_with_its_own_key_alone_and_survives_a_rotation() {
     let url = schema();
-    let said = open(&url).unwrap_err();
-    assert!(matches!(said, VaultError::Missing { .. }), "{said}");
+    let answer = open(&url).unwrap_err();
+    assert!(matches!(answer, VaultError::Missing { .. }), "{answer}");
     let code = ask(&create(&url), &["Quill"]).unwrap();
     let with = |ring: &Keyring| PostgresVault::open_or_create(&url, &PostgresTls::Off, LIMIT, ring);
 
     let other = Keyring::parse(&Keyring::new_key("a").unwrap()).unwrap();
-    let said = with(&other).unwrap_err();
+    let answer = with(&other).unwrap_err();
     assert!(
-        matches!(said, VaultError::WrongKey { ref id } if id == "a"),
-        "{said}"
+        matches!(answer, VaultError::WrongKey { ref id } if id == "a"),
+        "{answer}"
     );
     let vault = with(&keyring_of("accepted")).unwrap();
     assert_eq!(vault.key_id(), "a");
@@ -213,8 +213,11 @@ fn a_vault_is_opened_with_its_own_key_alone_and_survives_a_rotation() {
         &variable("LETHE_TEST_POSTGRES"),
         &format!("UPDATE {name}.lethe_vault_key SET form = 2"),
     );
-    let said = open(&url).unwrap_err();
-    assert!(matches!(said, VaultError::Form { found: 2, known: 1 }), "{said}");
+    let answer = open(&url).unwrap_err();
+    assert!(
+        matches!(answer, VaultError::Form { found: 2, known: 1 }),
+        "{answer}"
+    );
 }
 
 #[test]
@@ -226,11 +229,11 @@ fn tls_is_verified_and_not_given_up() {
     ask(&vault, &["Quill"]).unwrap();
 
     let refused = |tls, url: &str| {
-        let said = with(tls, url).unwrap_err();
-        assert!(matches!(said, VaultError::Refused { .. }), "{said}");
+        let answer = with(tls, url).unwrap_err();
+        assert!(matches!(answer, VaultError::Refused { .. }), "{answer}");
         let password = url.split(['@', ':']).nth(2).unwrap();
-        assert!(!said.to_string().contains(password), "{said}");
-        said.to_string()
+        assert!(!answer.to_string().contains(password), "{answer}");
+        answer.to_string()
     };
     // The certificate is nobody's that this system trusts; then the server's own rule; then a name it is not for.
     assert!(refused(&PostgresTls::System, &url).contains("certificate"));
@@ -250,16 +253,16 @@ fn a_wrong_password_and_a_wrong_database_are_not_worth_another_try() {
         url.replace("/lethe", "/nowhere"),
         "no such string".into(),
     ] {
-        let said = open(&wrong).unwrap_err();
-        assert!(matches!(said, VaultError::Refused { .. }), "{said}");
-        assert!(!said.to_string().contains("wrong-password"), "{said}");
+        let answer = open(&wrong).unwrap_err();
+        assert!(matches!(answer, VaultError::Refused { .. }), "{answer}");
+        assert!(!answer.to_string().contains("wrong-password"), "{answer}");
     }
 }
 
 #[test]
 fn a_server_that_is_not_there_is_worth_another_try() {
-    let said = open("postgresql://lethe:x@127.0.0.1:1/lethe").unwrap_err();
-    assert!(said.is_temporary(), "{said}");
+    let answer = open("postgresql://lethe:x@127.0.0.1:1/lethe").unwrap_err();
+    assert!(answer.is_temporary(), "{answer}");
 }
 
 #[test]
@@ -268,8 +271,8 @@ fn a_killed_server_is_told_as_unavailable_and_has_every_code_when_it_is_back() {
     let vault = create(&url);
     let codes = ask(&vault, &["Quill", "Ost"]).unwrap();
     server.tell(&["kill"]);
-    let said = ask(&vault, &["Quill"]).unwrap_err();
-    assert!(said.is_temporary(), "{said}");
+    let answer = ask(&vault, &["Quill"]).unwrap_err();
+    assert!(answer.is_temporary(), "{answer}");
     assert!(vault.value(codes[0]).unwrap_err().is_temporary());
     server.tell(&["restart"]);
     assert_eq!(ask(&vault, &["Quill", "Ost"]).unwrap(), codes);
@@ -287,8 +290,8 @@ fn a_server_that_does_not_answer_is_given_up_in_time() {
     let codes = ask(&vault, &["Quill"]).unwrap();
     server.tell(&["pause"]);
     let began = Instant::now();
-    let said = ask(&vault, &["Ost"]).unwrap_err();
-    assert!(said.is_temporary(), "{said}");
+    let answer = ask(&vault, &["Ost"]).unwrap_err();
+    assert!(answer.is_temporary(), "{answer}");
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     server.tell(&["resume"]);
     assert_eq!(ask(&vault, &["Quill"]).unwrap(), codes);
@@ -325,7 +328,7 @@ fn a_worker_tells_each_code_that_it_was_given() {
         return;
     }
     let url = schema();
-    let said = workers::race("postgres", &url, 1, 3);
+    let answer = workers::race("postgres", &url, 1, 3);
     let values = patients(3);
     let codes = open(&url).unwrap().codes(&workers::keys(&values)).unwrap();
     let expected: Vec<_> = values
@@ -333,7 +336,7 @@ fn a_worker_tells_each_code_that_it_was_given() {
         .zip(codes)
         .map(|(value, code)| format!("{value}={code}"))
         .collect();
-    assert_eq!(said, [expected]);
+    assert_eq!(answer, [expected]);
 }
 
 #[test]

@@ -128,11 +128,11 @@ fn threads_that_race_get_the_same_codes() {
 fn processes_that_race_get_the_same_codes_even_when_none_has_made_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("vault");
-    let said = workers::race("sqlite", path.to_str().unwrap(), 8, 60);
-    let all: BTreeSet<_> = said.iter().collect();
-    assert_eq!(said.len(), 8);
+    let answer = workers::race("sqlite", path.to_str().unwrap(), 8, 60);
+    let all: BTreeSet<_> = answer.iter().collect();
+    assert_eq!(answer.len(), 8);
     assert_eq!(all.len(), 1, "all processes got the same code");
-    assert_eq!(said[0].len(), 60);
+    assert_eq!(answer[0].len(), 60);
     let (found, entries, check) = inside(&path);
     assert_eq!(check, "ok");
     assert_eq!(found.len(), 60);
@@ -184,12 +184,12 @@ fn a_vault_is_opened_with_its_own_key_alone_and_survives_a_rotation() {
     .unwrap();
 
     let other = Keyring::parse(&Keyring::new_key("a").unwrap()).unwrap();
-    let said = SqliteVault::open(&path, &other).unwrap_err();
+    let answer = SqliteVault::open(&path, &other).unwrap_err();
     assert!(
-        matches!(said, VaultError::WrongKey { ref id } if id == "a"),
-        "{said}"
+        matches!(answer, VaultError::WrongKey { ref id } if id == "a"),
+        "{answer}"
     );
-    assert!(!said.is_temporary());
+    assert!(!answer.is_temporary());
     let unknown = Keyring::parse(&Keyring::new_key("b").unwrap()).unwrap();
     assert!(matches!(
         SqliteVault::open(&path, &unknown),
@@ -268,8 +268,11 @@ fn other_files_and_other_forms_are_refused() {
         .unwrap()
         .pragma_update(None, "user_version", 2)
         .unwrap();
-    let said = SqliteVault::open(&newer, &keyring()).unwrap_err();
-    assert!(matches!(said, VaultError::Form { found: 2, known: 1 }), "{said}");
+    let answer = SqliteVault::open(&newer, &keyring()).unwrap_err();
+    assert!(
+        matches!(answer, VaultError::Form { found: 2, known: 1 }),
+        "{answer}"
+    );
 }
 
 #[test]
@@ -282,8 +285,8 @@ fn a_writer_that_does_not_let_go_makes_new_codes_wait_and_known_ones_not() {
     let other = Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     assert_eq!(ask(&vault, &["Quill"]).unwrap(), known);
-    let said = ask(&vault, &["Ost"]).unwrap_err();
-    assert!(said.is_temporary(), "{said}");
+    let answer = ask(&vault, &["Ost"]).unwrap_err();
+    assert!(answer.is_temporary(), "{answer}");
     other.execute_batch("ROLLBACK").unwrap();
     ask(&vault, &["Ost"]).unwrap();
 }
@@ -301,9 +304,9 @@ fn an_entry_that_was_altered_is_told_as_damage() {
          UPDATE entry SET sealed = (SELECT sealed FROM two WHERE two.code <> entry.code)",
     )
     .unwrap();
-    let said = vault.value(codes[0]).unwrap_err();
-    assert!(matches!(said, VaultError::Damaged { .. }), "{said}");
-    assert!(!said.to_string().contains("Quill"));
+    let answer = vault.value(codes[0]).unwrap_err();
+    assert!(matches!(answer, VaultError::Damaged { .. }), "{answer}");
+    assert!(!answer.to_string().contains("Quill"));
 }
 
 #[test]
@@ -324,7 +327,7 @@ fn a_worker_tells_each_code_that_it_was_given() {
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("vault");
-    let said = workers::race("sqlite", path.to_str().unwrap(), 1, 3);
+    let answer = workers::race("sqlite", path.to_str().unwrap(), 1, 3);
     let vault = SqliteVault::open(&path, &keyring()).unwrap();
     let values = patients(3);
     let codes = vault.codes(&workers::keys(&values)).unwrap();
@@ -333,7 +336,7 @@ fn a_worker_tells_each_code_that_it_was_given() {
         .zip(codes)
         .map(|(value, code)| format!("{value}={code}"))
         .collect();
-    assert_eq!(said, [expected]);
+    assert_eq!(answer, [expected]);
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub(crate) fn run(args: &FineTuneArgs) -> anyhow::Result<()> {
         rename: args.rename.as_deref(),
         hold_out: args.hold_out,
     }
-    .read(args.going.seed)?;
+    .read(args.continuation.seed)?;
     let name = format!("fine-tuning {}", args.model.display());
     tracing::info!(
         "{name}: training on {} documents, {} held out",
@@ -29,10 +29,10 @@ pub(crate) fn run(args: &FineTuneArgs) -> anyhow::Result<()> {
         model: &args.model,
         train: &train,
         held_out: &held_out,
-        settings: settings_of(args.going.settings.as_deref(), &args.going.set)?,
-        seed: args.going.seed,
-        folder: &args.going.out,
-        restart: args.going.restart,
+        settings: settings_of(args.continuation.settings.as_deref(), &args.continuation.set)?,
+        seed: args.continuation.seed,
+        folder: &args.continuation.out,
+        restart: args.continuation.restart,
     };
     let tuned = fine_tune(&job, &mut passes).map_err(coded);
     passes.finish();
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &FineTuneArgs) -> anyhow::Result<()> {
         "{} fine-tuned in {:.0} s{f1}; the model is {}",
         manifest.kind,
         started.elapsed().as_secs_f64(),
-        args.going.out.display()
+        args.continuation.out.display()
     );
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::Context as _;
 use lethe_adapt::study::{Plan, Setup, Study, Test};
-use lethe_adapt::{First, GoingOn, Ground, Refitted, sentences};
+use lethe_adapt::{First, Ground, Refitted, WarmStart, sentences};
 use lethe_core::LabelSet;
 use lethe_corpus::{Document, Rename};
 use lethe_dictionaries::Dictionary;
@@ -207,9 +207,9 @@ fn first(args: &IncrementalArgs, ground: &Ground) -> anyhow::Result<(First, Stri
         counted(units, unit(args))
     );
     if args.first_learns {
-        let going_on = GoingOn::open(folder.clone(), ground).map_err(usage)?;
+        let warm_start = WarmStart::open(folder.clone(), ground).map_err(usage)?;
         let told = format!("{from}, fine-tuned at each increment on everything that has arrived");
-        return Ok((First::GoingOn(going_on), told));
+        return Ok((First::WarmStart(warm_start), told));
     }
     let member = LinearMember::open(folder, &ground.labels, &ground.dictionary).map_err(usage)?;
     Ok((

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context as _;
-use lethe_adapt::{Analysis, EnsembleTeacher, Said};
+use lethe_adapt::{Analysis, EnsembleTeacher, ModelPredictions};
 use lethe_corpus::Document;
 use lethe_dictionaries::Dictionary;
 use lethe_ensemble::Bundle;
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &SelfTrainArgs) -> anyhow::Result<()> {
     };
     let mut labelled = renamed(&args.train)?;
     labelled.extend(renamed(&args.labelled)?);
-    let (unlabelled, kept_back) = (renamed(&args.unlabelled)?, renamed(&args.kept_back)?);
+    let (unlabelled, held_out) = (renamed(&args.unlabelled)?, renamed(&args.held_out)?);
     let test = renamed(&args.test)?;
     let teacher = args
         .teacher
@@ -39,20 +39,20 @@ pub(crate) fn run(args: &SelfTrainArgs) -> anyhow::Result<()> {
         "{name}: {} documents with gold, {} without, {} held out",
         labelled.len(),
         unlabelled.len(),
-        kept_back.len()
+        held_out.len()
     );
     let mut passes = Passes::new(name);
     let job = SelfTrainJob {
         model: &args.model,
         labelled: &labelled,
         unlabelled: &unlabelled,
-        kept_back: &kept_back,
+        held_out: &held_out,
         teacher: teacher.as_ref().map(|teacher| teacher as &(dyn Marginals + Sync)),
-        settings: settings_of(args.going.settings.as_deref(), &args.going.set)?,
+        settings: settings_of(args.continuation.settings.as_deref(), &args.continuation.set)?,
         bound: args.bound / 100.0,
-        seed: args.going.seed,
-        folder: &args.going.out,
-        restart: args.going.restart,
+        seed: args.continuation.seed,
+        folder: &args.continuation.out,
+        restart: args.continuation.restart,
     };
     let done = self_train(&job, &mut passes).map_err(coded);
     passes.finish();
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &SelfTrainArgs) -> anyhow::Result<()> {
         started.elapsed().as_secs_f64(),
         done.after,
         done.before,
-        args.going.out.display()
+        args.continuation.out.display()
     );
     match &args.analysis {
         Some(folder) => analyse(args, &test, folder),
@@ -80,7 +80,7 @@ fn teach(args: &SelfTrainArgs, folder: &Path) -> anyhow::Result<EnsembleTeacher>
 }
 
 /// Returns a model's tag probabilities and its predicted documents.
-fn said(
+fn predictions(
     folder: &Path,
     documents: &[Document],
 ) -> anyhow::Result<(Arc<dyn Marginals + Send + Sync>, Vec<Document>)> {
@@ -90,8 +90,11 @@ fn said(
 }
 
 fn analyse(args: &SelfTrainArgs, test: &[Document], folder: &Path) -> anyhow::Result<()> {
-    let (before, after) = (said(&args.model, test)?, said(&args.going.out, test)?);
-    let [before, after] = [&before, &after].map(|(shares, documents)| Said {
+    let (before, after) = (
+        predictions(&args.model, test)?,
+        predictions(&args.continuation.out, test)?,
+    );
+    let [before, after] = [&before, &after].map(|(shares, documents)| ModelPredictions {
         shares: shares.as_ref(),
         documents,
     });

@@ -5,11 +5,11 @@ use std::path::Path;
 use anyhow::Context as _;
 use lethe_corpus::Document;
 use lethe_ensemble::prune::prune;
-use lethe_ensemble::{Fitted, Said};
+use lethe_ensemble::{Fitted, PredictionSet};
 use lethe_evaluate::{Options, evaluate};
 
 use super::crossfit::fitted_on;
-use super::{costs, decided, everyone, models, options, said, test};
+use super::{costs, decided, everyone, models, options, predictions, test};
 use crate::cli::CompareArgs;
 use crate::commands::documents::print;
 use crate::commands::learning::Passes;
@@ -17,20 +17,20 @@ use crate::exit::usage;
 
 /// Fits and scores the combiners, and prints the comparison.
 pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<()> {
-    let said = said(&args.said)?;
+    let predictions = predictions(&args.input)?;
     let test = test(
         &args.test,
         &args.test_predictions,
-        args.said.rename.as_deref(),
-        &said,
+        args.input.rename.as_deref(),
+        &predictions,
     )?;
-    let costs = costs(&args.said, &said, &models(&args.said, &said)?)?;
-    let options = options(&args.objective, &said, costs)?;
+    let costs = costs(&args.input, &predictions, &models(&args.input, &predictions)?)?;
+    let options = options(&args.objective, &predictions, costs)?;
     let mut systems: Vec<(String, Vec<Document>)> = Vec::new();
     let wanted =
         |name: &str| args.methods.is_empty() || args.methods.iter().any(|method| method.name() == name);
-    let pruned = prune(&said, &options).map_err(usage)?;
-    let all = prune(&said, &everyone(&said, &options)).map_err(usage)?;
+    let pruned = prune(&predictions, &options).map_err(usage)?;
+    let all = prune(&predictions, &everyone(&predictions, &options)).map_err(usage)?;
     for (name, pruned) in [("voting", &all), ("voting-pruned", &pruned)] {
         tracing::info!(
             "{name}: {} votes of {}",
@@ -38,13 +38,13 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<()> {
             pruned.names().join(", ")
         );
         if wanted(name) {
-            let judged = test.with(&pruned.chosen.members);
-            systems.push((name.to_owned(), decided(&judged, &pruned.voting())));
+            let evaluated = test.with(&pruned.chosen.members);
+            systems.push((name.to_owned(), decided(&evaluated, &pruned.voting())));
         }
     }
     for kind in Fitted::KINDS.into_iter().filter(|kind| wanted(kind)) {
-        let left = fitted_on(kind, &said, &pruned, &options, args.seed)?;
-        let on = said.with(&left);
+        let left = fitted_on(kind, &predictions, &pruned, &options, args.seed)?;
+        let on = predictions.with(&left);
         let mut passes = Passes::new(kind);
         let fitted = Fitted::fit(kind, &on, args.seed, &mut passes);
         passes.finish();
@@ -67,19 +67,19 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<()> {
 }
 
 /// Returns one member's own predictions.
-fn alone(said: &Said, member: usize) -> Vec<Document> {
+fn alone(predictions: &PredictionSet, member: usize) -> Vec<Document> {
     let one = |(row, document): (usize, &Document)| Document {
-        marks: said.by_member[member][row]
+        marks: predictions.by_member[member][row]
             .iter()
             .map(|annotation| lethe_corpus::Mark {
                 span: annotation.span,
-                label: said.labels.label(annotation.label).name.clone(),
+                label: predictions.labels.label(annotation.label).name.clone(),
                 score: Some(annotation.score),
             })
             .collect(),
         ..document.clone()
     };
-    said.documents.iter().enumerate().map(one).collect()
+    predictions.documents.iter().enumerate().map(one).collect()
 }
 
 fn write(folder: &Path, systems: &[(String, Vec<Document>)]) -> anyhow::Result<()> {

@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use lethe_core::MemberSet;
 use lethe_corpus::{Counts, Document};
 use lethe_ensemble::prune::Path;
-use lethe_ensemble::{Costs, Fitted, PruneOptions, Pruned, Said};
+use lethe_ensemble::{Costs, Fitted, PredictionSet, PruneOptions, Pruned};
 
 use super::marked;
 use crate::commands::learning::Passes;
@@ -15,12 +15,12 @@ use crate::exit::usage;
 /// adds members to the best of them, one at a time, as long as one fits and helps.
 pub(super) fn fitted_on(
     kind: &str,
-    said: &Said,
+    predictions: &PredictionSet,
     pruned: &Pruned,
     options: &PruneOptions,
     seed: u64,
 ) -> anyhow::Result<Vec<usize>> {
-    let all = 0..said.members.len();
+    let all = 0..predictions.members.len();
     let Some(ceiling) = options.objective.ceiling else {
         return Ok(all.collect());
     };
@@ -36,7 +36,7 @@ pub(super) fn fitted_on(
     while !sets.is_empty() {
         let before = best;
         for set in sets.drain(..).filter(|set| costs.of(*set) <= ceiling) {
-            let f1 = judged(kind, said, set, seed)?;
+            let f1 = evaluated(kind, predictions, set, seed)?;
             // Of equal sets the cheapest wins, which comes first.
             if best.is_none_or(|(least, _)| f1 > least) {
                 best = Some((f1, set));
@@ -55,28 +55,36 @@ pub(super) fn fitted_on(
 
 /// Returns the strict micro-F1 of a combiner of these members; each document is decided by a combiner fitted
 /// to other documents.
-fn judged(kind: &str, said: &Said, set: MemberSet, seed: u64) -> anyhow::Result<f64> {
+fn evaluated(kind: &str, predictions: &PredictionSet, set: MemberSet, seed: u64) -> anyhow::Result<f64> {
     let members: Vec<usize> = set.iter().collect();
-    let said = said.with(&members);
+    let predictions = predictions.with(&members);
     let mut counts = Counts::default();
-    for (gold, decided) in said.documents.iter().zip(&crossfitted(kind, &said, seed)?) {
+    for (gold, decided) in predictions
+        .documents
+        .iter()
+        .zip(&crossfitted(kind, &predictions, seed)?)
+    {
         counts += Counts::strict(&gold.marks, &decided.marks);
     }
     tracing::info!(
         "{kind} of {}: strict F1 {:.4} in cross-validation",
-        said.members.join(", "),
+        predictions.members.join(", "),
         counts.f1()
     );
     Ok(counts.f1())
 }
 
 /// Returns the documents with the decisions of combiners that were fitted to other documents.
-pub(super) fn crossfitted(kind: &str, said: &Said, seed: u64) -> anyhow::Result<Vec<Document>> {
+pub(super) fn crossfitted(
+    kind: &str,
+    predictions: &PredictionSet,
+    seed: u64,
+) -> anyhow::Result<Vec<Document>> {
     let mut passes = Passes::new(kind);
-    let decisions = Fitted::crossfit(kind, said, seed, &mut passes);
+    let decisions = Fitted::crossfit(kind, predictions, seed, &mut passes);
     passes.finish();
     let decisions = decisions
         .context("the method is not in the list of combiners")?
         .map_err(usage)?;
-    Ok(marked(said, decisions.into_iter()))
+    Ok(marked(predictions, decisions.into_iter()))
 }

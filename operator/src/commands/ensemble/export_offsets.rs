@@ -1,7 +1,7 @@
 //! `lethe ensemble export-offsets`: writes the predictions of members as offsets, without text.
 
 use lethe_corpus::{Predicted, Rename, write_offsets};
-use lethe_ensemble::Said;
+use lethe_ensemble::PredictionSet;
 
 use crate::cli::ExportOffsetsArgs;
 use crate::commands::evaluate::{predicted, read};
@@ -16,7 +16,7 @@ pub(crate) fn run(args: &ExportOffsetsArgs) -> anyhow::Result<()> {
     }
     // Predictions that do not match gold are refused, since they could not be read back.
     let (documents, members) = (gold.len(), systems.len());
-    Said::new(gold, systems.clone(), None).map_err(usage)?;
+    PredictionSet::new(gold, systems.clone(), None).map_err(usage)?;
     write_offsets(&args.out, &systems).map_err(usage)?;
     tracing::info!(
         "{}: {members} members' spans of {documents} documents",

@@ -8,12 +8,13 @@ use lethe_corpus::Document;
 use lethe_dictionaries::Dictionary;
 use lethe_ensemble::prune::prune;
 use lethe_ensemble::{
-    Bundle, Costs, Fitted, Measured, Page, Part, Provenance, PruneOptions, Pruned, Rule, Said,
+    Bundle, BundleManifest, Costs, Fitted, Measured, Part, PredictionSet, Provenance, PruneOptions, Pruned,
+    Rule,
 };
 use lethe_evaluate::{Estimate, Interval, Options, evaluate};
 
 use super::crossfit::{crossfitted, fitted_on};
-use super::{costs, decided, everyone, models, options, said};
+use super::{costs, decided, everyone, models, options, predictions};
 use crate::cli::{FitArgs, Method};
 use crate::commands::learning::Passes;
 use crate::exit::usage;
@@ -28,56 +29,60 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
         )));
     }
     let kind = Some(args.method.name()).filter(|name| Fitted::KINDS.contains(&name.as_str()));
-    let said = said(&args.said)?;
+    let predictions = predictions(&args.input)?;
     for kind in &args.union_rules {
         let refused = |error: &dyn std::fmt::Display| usage(format!("--union-rule {kind}: {error}"));
         let config = Part::rule(kind)
             .config(&args.out)
             .map_err(|error| refused(&error))?;
         config
-            .build(&said.labels, &Dictionary::builtin())
+            .build(&predictions.labels, &Dictionary::builtin())
             .map_err(|error| refused(&error))?;
     }
-    let models = models(&args.said, &said)?;
-    let options = options(&args.objective, &said, costs(&args.said, &said, &models)?)?;
+    let models = models(&args.input, &predictions)?;
+    let options = options(
+        &args.objective,
+        &predictions,
+        costs(&args.input, &predictions, &models)?,
+    )?;
     let options = match args.method {
-        Method::Voting => everyone(&said, &options),
+        Method::Voting => everyone(&predictions, &options),
         _ => options,
     };
-    let pruned = prune(&said, &options).map_err(usage)?;
+    let pruned = prune(&predictions, &options).map_err(usage)?;
     let mut left = match &kind {
-        Some(kind) => fitted_on(kind, &said, &pruned, &options, args.seed)?,
+        Some(kind) => fitted_on(kind, &predictions, &pruned, &options, args.seed)?,
         None => pruned.chosen.members.clone(),
     };
     if let Some(&member) = left.iter().find(|&&member| models[member].is_none()) {
         return Err(usage(format!(
             "--models: no model of `{}`, which was chosen",
-            said.members[member]
+            predictions.members[member]
         )));
     }
     let fitted = kind
-        .map(|kind| fitted(kind, args, &said.with(&left)))
+        .map(|kind| fitted(kind, args, &predictions.with(&left)))
         .transpose()?;
     if fitted.is_none() {
         // Members rank by their cross-validated score.
         left.sort_by_key(|&member| pruned.members[member].rank);
     }
-    let mut page = page(args, &said, &options, &pruned, &left);
+    let mut manifest = manifest(args, &predictions, &options, &pruned, &left);
     let everyone = left
         .iter()
         .fold(MemberSet::default(), |set, &member| set.with(member));
     let cost = Costs(options.costs.clone()).of(everyone);
-    let (on, judged, documents) = match &fitted {
+    let (on, evaluated, documents) = match &fitted {
         Some((kind, fitted)) => {
-            page.fitted(&args.out, kind, fitted).map_err(usage)?;
+            manifest.fitted(&args.out, kind, fitted).map_err(usage)?;
             let on = "the members' cross-validated predictions, each part by what was fitted to the others";
-            let left = said.with(&left);
+            let left = predictions.with(&left);
             let documents = crossfitted(kind, &left, args.seed)?;
             (on, left, documents)
         }
         None => {
             let on = "the cross-validated predictions that it was chosen on";
-            let left = said.with(&pruned.chosen.members);
+            let left = predictions.with(&pruned.chosen.members);
             let documents = decided(&left, &pruned.voting());
             (on, left, documents)
         }
@@ -87,12 +92,12 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
     } else {
         format!("{on}, without {}", args.union_rules.join(", "))
     };
-    page.measured.push(measured(on, cost, &judged, documents)?);
+    manifest.measured.push(measured(on, cost, &evaluated, documents)?);
     let source = |name: &str| {
-        let place = said.members.iter().position(|member| member == name)?;
+        let place = predictions.members.iter().position(|member| member == name)?;
         models[place].as_deref()
     };
-    page.write(&args.out, source).map_err(usage)?;
+    manifest.write(&args.out, source).map_err(usage)?;
     if let Err(error) = Bundle::open(&args.out, &Dictionary::builtin()) {
         // A bundle that cannot be opened is removed; its folder has only files that were just written.
         std::fs::remove_dir_all(&args.out).ok();
@@ -104,7 +109,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
             "{}: {} of {} members, {} votes; strict F1 {:.4} in cross-validation",
             args.out.display(),
             left.len(),
-            said.members.len(),
+            predictions.members.len(),
             pruned.chosen.threshold,
             pruned.chosen.tally.f1()
         ),
@@ -113,9 +118,9 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
 }
 
 /// Fits the combiner, and returns it with its name.
-fn fitted(kind: String, args: &FitArgs, said: &Said) -> anyhow::Result<(String, Fitted)> {
+fn fitted(kind: String, args: &FitArgs, predictions: &PredictionSet) -> anyhow::Result<(String, Fitted)> {
     let mut passes = Passes::new(&*kind);
-    let fitted = Fitted::fit(&kind, said, args.seed, &mut passes);
+    let fitted = Fitted::fit(&kind, predictions, args.seed, &mut passes);
     passes.finish();
     let fitted = fitted
         .context("the method is not in the list of combiners")?
@@ -128,18 +133,29 @@ fn written(score: f32) -> f64 {
     (f64::from(score) * 1e4).round() / 1e4
 }
 
-fn page(args: &FitArgs, said: &Said, options: &PruneOptions, pruned: &Pruned, left: &[usize]) -> Page {
+fn manifest(
+    args: &FitArgs,
+    predictions: &PredictionSet,
+    options: &PruneOptions,
+    pruned: &Pruned,
+    left: &[usize],
+) -> BundleManifest {
     let thresholds: BTreeMap<String, u32> = pruned
         .by_category
         .iter()
         .flat_map(|by| by.thresholds.iter().zip(0..))
-        .map(|(&needed, label)| (said.labels.label(LabelId(label)).name.clone(), needed))
+        .map(|(&needed, label)| (predictions.labels.label(LabelId(label)).name.clone(), needed))
         .collect();
     let solo_min_scores: BTreeMap<String, f64> = pruned
         .by_category
         .iter()
         .flat_map(|by| by.solo_min_scores.iter().zip(0..))
-        .filter_map(|(&score, label)| Some((said.labels.label(LabelId(label)).name.clone(), written(score?))))
+        .filter_map(|(&score, label)| {
+            Some((
+                predictions.labels.label(LabelId(label)).name.clone(),
+                written(score?),
+            ))
+        })
         .collect();
     let rule = Rule::Voting(VoteSpec {
         threshold: pruned.chosen.threshold,
@@ -150,7 +166,7 @@ fn page(args: &FitArgs, said: &Said, options: &PruneOptions, pruned: &Pruned, le
         always_redact: left
             .iter()
             .filter(|&&member| options.always_redact.contains(member))
-            .map(|&member| said.members[member].clone())
+            .map(|&member| predictions.members[member].clone())
             .chain(args.union_rules.iter().cloned())
             .collect(),
         always_min_score: written(args.always_min_score),
@@ -159,11 +175,11 @@ fn page(args: &FitArgs, said: &Said, options: &PruneOptions, pruned: &Pruned, le
         union_rules: Vec::new(),
     });
     let part = |&member: &usize| {
-        let judged = &pruned.members[member];
+        let evaluated = &pruned.members[member];
         Part {
-            f1: Some(judged.tally.f1()),
-            cost: judged.cost.as_ref().map(|cost| cost.own),
-            ..Part::model(&said.members[member])
+            f1: Some(evaluated.tally.f1()),
+            cost: evaluated.cost.as_ref().map(|cost| cost.own),
+            ..Part::model(&predictions.members[member])
         }
     };
     let members = left
@@ -173,17 +189,22 @@ fn page(args: &FitArgs, said: &Said, options: &PruneOptions, pruned: &Pruned, le
     let provenance = Provenance {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         seed: args.seed,
-        documents: said.documents.len(),
-        data: lethe_corpus::digest(&said.documents),
+        documents: predictions.documents.len(),
+        data: lethe_corpus::digest(&predictions.documents),
         objective: serde_json::to_string(&options.objective).unwrap_or_default(),
     };
-    Page::new(&said.labels, rule, provenance, members.collect())
+    BundleManifest::new(&predictions.labels, rule, provenance, members.collect())
 }
 
 /// Computes the measures with intervals over documents.
-fn measured(on: String, cost: f64, said: &Said, documents: Vec<Document>) -> anyhow::Result<Measured> {
+fn measured(
+    on: String,
+    cost: f64,
+    predictions: &PredictionSet,
+    documents: Vec<Document>,
+) -> anyhow::Result<Measured> {
     let report = evaluate(
-        &said.documents,
+        &predictions.documents,
         &[("ensemble".to_owned(), documents)],
         &Options::default(),
     )?;
@@ -197,7 +218,7 @@ fn measured(on: String, cost: f64, said: &Said, documents: Vec<Document>) -> any
     };
     Ok(Measured {
         on,
-        documents: said.documents.len(),
+        documents: predictions.documents.len(),
         f1: figures(&system.measures.strict.f1),
         recall: figures(&system.measures.character.recall),
         cost: Some(cost).filter(|cost| *cost > 0.0),

@@ -15,12 +15,12 @@ use std::sync::Arc;
 use lethe_core::{Agreement, Combine, Decision, MemberSet};
 use lethe_corpus::{Document, Mark};
 use lethe_dictionaries::Dictionary;
-use lethe_ensemble::{Cost, Objective, PruneOptions, Said};
+use lethe_ensemble::{Cost, Objective, PredictionSet, PruneOptions};
 use lethe_members::cost;
 use serde::Deserialize;
 
 use super::evaluate::{predicted, read, rename};
-use crate::cli::{EnsembleCommand, ObjectiveArgs, SaidArgs};
+use crate::cli::{EnsembleCommand, ObjectiveArgs, PredictionArgs};
 use crate::config::label_set;
 use crate::exit::usage;
 
@@ -39,7 +39,7 @@ pub(crate) fn run(command: &EnsembleCommand) -> anyhow::Result<()> {
 }
 
 /// Reads gold and every member's predictions.
-fn said(args: &SaidArgs) -> anyhow::Result<Said> {
+fn predictions(args: &PredictionArgs) -> anyhow::Result<PredictionSet> {
     let rename = rename(args.rename.as_deref())?;
     let gold = read(&args.gold, &rename)?;
     let mut members = Vec::with_capacity(args.predictions.len());
@@ -51,26 +51,31 @@ fn said(args: &SaidArgs) -> anyhow::Result<Said> {
         .as_deref()
         .map(|name| label_set(name, "--labels"))
         .transpose()?;
-    let said = Said::new(gold, members, labels.map(Arc::new)).map_err(usage)?;
+    let predictions = PredictionSet::new(gold, members, labels.map(Arc::new)).map_err(usage)?;
     if args.only.is_empty() {
-        return Ok(said);
+        return Ok(predictions);
     }
-    let only = args.only.iter().map(|name| member(&said, name, "--only"));
-    Ok(said.with(&only.collect::<Result<Vec<_>, _>>()?))
+    let only = args.only.iter().map(|name| member(&predictions, name, "--only"));
+    Ok(predictions.with(&only.collect::<Result<Vec<_>, _>>()?))
 }
 
 /// Reads the same members' predictions for the test documents, in the same order.
-fn test(path: &Path, predictions: &[String], names: Option<&Path>, said: &Said) -> anyhow::Result<Said> {
+fn test(
+    path: &Path,
+    arguments: &[String],
+    names: Option<&Path>,
+    predictions: &PredictionSet,
+) -> anyhow::Result<PredictionSet> {
     let rename = rename(names)?;
     let gold = read(path, &rename)?;
     let mut given = HashMap::new();
-    for argument in predictions {
+    for argument in arguments {
         let folder = Path::new(argument);
         let in_folder = |name: &String| {
             let path = folder.join(format!("{name}.jsonl"));
             path.is_file().then(|| format!("{name}={}", path.display()))
         };
-        let files: Vec<String> = said.members.iter().filter_map(in_folder).collect();
+        let files: Vec<String> = predictions.members.iter().filter_map(in_folder).collect();
         let arguments = if files.is_empty() {
             std::slice::from_ref(argument)
         } else {
@@ -86,21 +91,21 @@ fn test(path: &Path, predictions: &[String], names: Option<&Path>, said: &Said) 
             documents.ok_or_else(|| usage(format!("--test-predictions: no predictions of `{name}`")));
         Ok::<_, anyhow::Error>((name.clone(), documents?))
     };
-    let members = said.members.iter().map(one).collect::<Result<_, _>>()?;
-    Said::new(gold, members, Some(Arc::clone(&said.labels))).map_err(usage)
+    let members = predictions.members.iter().map(one).collect::<Result<_, _>>()?;
+    PredictionSet::new(gold, members, Some(Arc::clone(&predictions.labels))).map_err(usage)
 }
 
 /// Returns the path of each member's model, in the members' order; `None` if none was given.
-fn models(args: &SaidArgs, said: &Said) -> anyhow::Result<Vec<Option<PathBuf>>> {
-    let mut found: Vec<Option<PathBuf>> = vec![None; said.members.len()];
+fn models(args: &PredictionArgs, predictions: &PredictionSet) -> anyhow::Result<Vec<Option<PathBuf>>> {
+    let mut found: Vec<Option<PathBuf>> = vec![None; predictions.members.len()];
     for argument in &args.models {
         let one = argument.split_once('=').filter(|(name, _)| !name.contains('/'));
         if let Some((name, path)) = one {
-            let place = member(said, name, "--models")?;
+            let place = member(predictions, name, "--models")?;
             found[place] = Some(path.into());
             continue;
         }
-        for (name, found) in said.members.iter().zip(&mut found) {
+        for (name, found) in predictions.members.iter().zip(&mut found) {
             let path = Path::new(argument).join(name);
             if found.is_none() && path.join("member.toml").is_file() {
                 *found = Some(path);
@@ -115,22 +120,27 @@ fn models(args: &SaidArgs, said: &Said) -> anyhow::Result<Vec<Option<PathBuf>>> 
 ///
 /// # Errors
 /// A usage error if only some members' costs are known.
-fn costs(args: &SaidArgs, said: &Said, models: &[Option<PathBuf>]) -> anyhow::Result<Vec<Cost>> {
+fn costs(
+    args: &PredictionArgs,
+    predictions: &PredictionSet,
+    models: &[Option<PathBuf>],
+) -> anyhow::Result<Vec<Cost>> {
     if let Some(path) = &args.costs {
-        return reported(path, said);
+        return reported(path, predictions);
     }
     if models.iter().all(Option::is_none) {
         return Ok(Vec::new());
     }
     let dictionary = Dictionary::builtin();
     let mut costs = Vec::with_capacity(models.len());
-    for (name, model) in said.members.iter().zip(models) {
+    for (name, model) in predictions.members.iter().zip(models) {
         let Some(folder) = model else {
             return Err(usage(format!(
                 "--models: no model of `{name}`; give the models of all members, or of none"
             )));
         };
-        let spent = cost::of_model(folder, &said.labels, &dictionary, &said.documents).map_err(usage)?;
+        let spent = cost::of_model(folder, &predictions.labels, &dictionary, &predictions.documents)
+            .map_err(usage)?;
         tracing::info!(
             "{name}: {:.2} µs per token, and {:.2} shared",
             spent.own,
@@ -145,7 +155,7 @@ fn costs(args: &SaidArgs, said: &Said, models: &[Option<PathBuf>]) -> anyhow::Re
 }
 
 /// Reads the members' costs from a pruning report.
-fn reported(path: &Path, said: &Said) -> anyhow::Result<Vec<Cost>> {
+fn reported(path: &Path, predictions: &PredictionSet) -> anyhow::Result<Vec<Cost>> {
     #[derive(Deserialize)]
     struct Report {
         members: Vec<Costed>,
@@ -167,13 +177,17 @@ fn reported(path: &Path, said: &Said) -> anyhow::Result<Vec<Cost>> {
             ))
         })
     };
-    said.members.iter().map(one).collect()
+    predictions.members.iter().map(one).collect()
 }
 
-fn options(args: &ObjectiveArgs, said: &Said, costs: Vec<Cost>) -> anyhow::Result<PruneOptions> {
+fn options(
+    args: &ObjectiveArgs,
+    predictions: &PredictionSet,
+    costs: Vec<Cost>,
+) -> anyhow::Result<PruneOptions> {
     let set = |names: &[String], option: &str| {
         names.iter().try_fold(MemberSet::default(), |set, name| {
-            Ok::<_, anyhow::Error>(set.with(member(said, name, option)?))
+            Ok::<_, anyhow::Error>(set.with(member(predictions, name, option)?))
         })
     };
     Ok(PruneOptions {
@@ -200,26 +214,26 @@ fn options(args: &ObjectiveArgs, said: &Said, costs: Vec<Cost>) -> anyhow::Resul
 }
 
 /// Returns the same options with all members kept, so that only the threshold is chosen.
-fn everyone(said: &Said, options: &PruneOptions) -> PruneOptions {
+fn everyone(predictions: &PredictionSet, options: &PruneOptions) -> PruneOptions {
     PruneOptions {
-        keep: (0..said.members.len()).fold(options.keep, MemberSet::with),
+        keep: (0..predictions.members.len()).fold(options.keep, MemberSet::with),
         ..options.clone()
     }
 }
 
 /// Returns the documents with a combiner's decisions instead of gold.
-fn decided(said: &Said, combiner: &dyn Combine) -> Vec<Document> {
-    let rows = 0..said.documents.len();
-    let decisions = rows.map(|row| combiner.decide(said.batch.note(row), &said.row(row)));
-    marked(said, decisions)
+fn decided(predictions: &PredictionSet, combiner: &dyn Combine) -> Vec<Document> {
+    let rows = 0..predictions.documents.len();
+    let decisions = rows.map(|row| combiner.decide(predictions.batch.note(row), &predictions.row(row)));
+    marked(predictions, decisions)
 }
 
 /// Returns the documents with these decisions instead of gold.
-fn marked(said: &Said, decisions: impl Iterator<Item = Vec<Decision>>) -> Vec<Document> {
+fn marked(predictions: &PredictionSet, decisions: impl Iterator<Item = Vec<Decision>>) -> Vec<Document> {
     let one = |(document, decisions): (&Document, Vec<Decision>)| {
         let mark = |decision: &Decision| Mark {
             span: decision.span,
-            label: said.labels.label(decision.label).name.clone(),
+            label: predictions.labels.label(decision.label).name.clone(),
             score: Some(decision.score),
         };
         Document {
@@ -227,16 +241,16 @@ fn marked(said: &Said, decisions: impl Iterator<Item = Vec<Decision>>) -> Vec<Do
             ..document.clone()
         }
     };
-    said.documents.iter().zip(decisions).map(one).collect()
+    predictions.documents.iter().zip(decisions).map(one).collect()
 }
 
 /// Finds a member's index by name.
-fn member(said: &Said, name: &str, option: &str) -> anyhow::Result<usize> {
-    let place = said.members.iter().position(|member| member == name);
+fn member(predictions: &PredictionSet, name: &str, option: &str) -> anyhow::Result<usize> {
+    let place = predictions.members.iter().position(|member| member == name);
     place.ok_or_else(|| {
         usage(format!(
             "{option}: no member `{name}`; choose from {}",
-            said.members.join(", ")
+            predictions.members.join(", ")
         ))
     })
 }

@@ -7,31 +7,31 @@ use lethe_ensemble::prune::{HeldOut, Point, page, picture, prune};
 use lethe_ensemble::{Pruned, Tally};
 use serde::Serialize;
 
-use super::{costs, models, options, said, test};
+use super::{costs, models, options, predictions, test};
 use crate::cli::PruneArgs;
 use crate::commands::documents::print;
 use crate::exit::usage;
 
 /// Prunes and prints the report.
 pub(crate) fn run(args: &PruneArgs) -> anyhow::Result<()> {
-    let said = said(&args.said)?;
-    let costs = costs(&args.said, &said, &models(&args.said, &said)?)?;
-    let pruned = prune(&said, &options(&args.objective, &said, costs)?).map_err(usage)?;
+    let predictions = predictions(&args.input)?;
+    let costs = costs(&args.input, &predictions, &models(&args.input, &predictions)?)?;
+    let pruned = prune(&predictions, &options(&args.objective, &predictions, costs)?).map_err(usage)?;
     let held_out = args
         .test
         .as_ref()
         .map(|path| {
-            let names = args.said.rename.as_deref();
-            let judged = test(path, &args.test_predictions, names, &said)?;
+            let names = args.input.rename.as_deref();
+            let evaluated = test(path, &args.test_predictions, names, &predictions)?;
             let name = path.file_stem().unwrap_or_default().to_string_lossy();
-            pruned.held_out(&name, &judged).map_err(usage)
+            pruned.held_out(&name, &evaluated).map_err(usage)
         })
         .transpose()?;
-    let told = Told {
+    let report = PruneReport {
         pruned: &pruned,
         held_out: held_out.as_ref(),
     };
-    print(args.json, &told, || table(&told))?;
+    print(args.json, &report, || table(&report))?;
     let write = |path: &Path, content: String| {
         std::fs::write(path, content).with_context(|| path.display().to_string())?;
         tracing::info!("written: {}", path.display());
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &PruneArgs) -> anyhow::Result<()> {
 
 /// The report, with the scores on the held-out documents.
 #[derive(Serialize)]
-struct Told<'a> {
+struct PruneReport<'a> {
     #[serde(flatten)]
     pruned: &'a Pruned,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,8 +57,8 @@ struct Told<'a> {
 }
 
 /// Formats a line per member, a line per threshold, and the choice.
-fn table(told: &Told<'_>) -> String {
-    let pruned = told.pruned;
+fn table(report: &PruneReport<'_>) -> String {
+    let pruned = report.pruned;
     let mut lines = vec![format!(
         "{} documents, {} members",
         pruned.documents,
@@ -112,7 +112,7 @@ fn table(told: &Told<'_>) -> String {
             .collect();
         lines.push(row(0, "by category", &by.point, each.join(", ")));
     }
-    if let Some(held_out) = told.held_out {
+    if let Some(held_out) = report.held_out {
         lines.push(String::new());
         lines.push(format!("On {} held-out documents:", held_out.documents));
         for at in &held_out.thresholds {
@@ -136,7 +136,7 @@ fn table(told: &Told<'_>) -> String {
     lines.join("\n")
 }
 
-fn row(threshold: u32, what: &str, point: &Point, told: String) -> String {
+fn row(threshold: u32, what: &str, point: &Point, report: String) -> String {
     let cost = if point.cost > 0.0 {
         format!("{:.2}", point.cost)
     } else {
@@ -148,7 +148,7 @@ fn row(threshold: u32, what: &str, point: &Point, told: String) -> String {
         threshold.to_string()
     };
     format!(
-        "{votes:>5}  {what:<11} {:>2}  {}  {cost:>8}  {told}",
+        "{votes:>5}  {what:<11} {:>2}  {}  {cost:>8}  {report}",
         point.members.len(),
         figures(&point.tally)
     )

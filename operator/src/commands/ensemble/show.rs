@@ -12,21 +12,21 @@ use crate::exit::usage;
 /// Prints a bundle's description, after checking that the bundle opens.
 pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
     let bundle = Bundle::open(&args.bundle, &Dictionary::builtin()).map_err(usage)?;
-    let page = &bundle.page;
+    let manifest = &bundle.manifest;
     let mut to = std::io::stdout().lock();
-    writeln!(to, "bundle      {}", page.digest())?;
+    writeln!(to, "bundle      {}", manifest.digest())?;
     writeln!(
         to,
         "labels      {} v{}",
         bundle.labels.id(),
         bundle.labels.version()
     )?;
-    match &page.combine {
-        Rule::Voting(vote) => show_vote(&mut to, vote, page.members.len())?,
+    match &manifest.combine {
+        Rule::Voting(vote) => show_vote(&mut to, vote, manifest.members.len())?,
         Rule::Fitted { kind, digest, .. } => writeln!(to, "combined    by {kind} {digest}")?,
         other => writeln!(to, "combined    {other:?}")?,
     }
-    let union_rules = match &page.combine {
+    let union_rules = match &manifest.combine {
         Rule::Voting(vote) => &vote.union_rules[..],
         Rule::Fitted { union_rules, .. } => union_rules,
         _ => &[],
@@ -38,16 +38,16 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
             union_rules.join(", ")
         )?;
     }
-    if let Some(base) = &page.corrects {
+    if let Some(base) = &manifest.corrects {
         writeln!(to, "corrects    {base}")?;
     }
-    let from = &page.provenance;
+    let from = &manifest.provenance;
     writeln!(
         to,
         "fitted to   {} documents ({}), seed {}, by version {}; {}",
         from.documents, from.data, from.seed, from.version, from.objective
     )?;
-    for measured in &page.measured {
+    for measured in &manifest.measured {
         let [f1, low, high] = measured.f1.map(|share| 100.0 * share);
         let [recall, least, most] = measured.recall.map(|share| 100.0 * share);
         writeln!(
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
             writeln!(to, "            {cost:.2} us/token on one core")?;
         }
     }
-    for (place, part) in page.members.iter().enumerate() {
+    for (place, part) in manifest.members.iter().enumerate() {
         let f1 = part
             .f1
             .map_or_else(String::new, |f1| format!("F1 {:.2}", 100.0 * f1));

@@ -37,9 +37,9 @@ impl Parser<'_> {
             self.tok(at).mark(mark) && self.tok(at).glued && next.glued && fits
         };
         at += 1;
-        let mut sure = false;
+        let mut certain = false;
         if len <= 2 && hour <= 24 && part(at, ':') {
-            sure = true;
+            certain = true;
             at += 2;
             if part(at, ':') {
                 at += 2;
@@ -53,10 +53,10 @@ impl Parser<'_> {
                 }
             }
         } else if len <= 2 && hour <= 24 && announced && part(at, '.') {
-            sure = true;
+            certain = true;
             at += 2;
         } else if len == 4 && announced && hour <= 2400 {
-            sure = true;
+            certain = true;
         }
         // "10:30 a.m.", "3 pm", "1430 hours", "10:30 h.", "10:30Z", "+02:00".
         let mut unit = false;
@@ -65,13 +65,13 @@ impl Parser<'_> {
                 Is::Word(Sense::Hour | Sense::Z) => unit = true,
                 Is::Word(Sense::A)
                     if self.tok(at + 1).mark('.') || self.sense(at + 1) == Some(Sense::Hour) => {}
-                Is::Mark('.') if unit || sure && self.tok(at + 1).glued => {}
+                Is::Mark('.') if unit || certain && self.tok(at + 1).glued => {}
                 Is::Mark('.') if self.sense(at - 1) == Some(Sense::A) => {}
                 _ => break,
             }
             at += 1;
         }
-        if sure
+        if certain
             && (self.tok(at).mark('+') || self.tok(at).mark('-'))
             && self.tok(at).glued
             && matches!(self.tok(at + 1).number(), Some((_, 2 | 4)))
@@ -84,6 +84,6 @@ impl Parser<'_> {
             }
         }
         let hours = unit && (len <= 2 && hour <= 24 || len == 4 && hour <= 2400);
-        (sure || hours).then_some(at)
+        (certain || hours).then_some(at)
     }
 }

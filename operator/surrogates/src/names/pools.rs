@@ -194,7 +194,7 @@ impl Pools {
                 Some(number) => number,
             })
         };
-        let sure = |list| entry.frequency(list).is_some_and(|number| number > 0);
+        let certain = |list| entry.frequency(list).is_some_and(|number| number > 0);
         let (us_f, us_m, us_s) = (
             held(lists.us_female, 1),
             held(lists.us_male, 1),
@@ -236,17 +236,17 @@ impl Pools {
             _ => Role::Either(gender),
         };
         let culture = if role == Role::Family || matches!(role, Role::Either(_)) && es_g.is_none() {
-            let sure = sure(lists.es_family);
+            let certain = certain(lists.es_family);
             match (us_s, es_s) {
-                (Some(us), Some(es)) if sure && us * 5 >= es => Culture::English,
+                (Some(us), Some(es)) if certain && us * 5 >= es => Culture::English,
                 (_, Some(_)) => Culture::Spanish,
                 _ => Culture::English,
             }
         } else {
-            let sure = sure(lists.es_female) || sure(lists.es_male);
+            let certain = certain(lists.es_female) || certain(lists.es_male);
             match (us_g, es_g) {
-                (Some(us), Some(es)) if sure && us * 3 >= es => Culture::Both,
-                (Some(us), Some(_)) if !sure && us >= 30 => Culture::English,
+                (Some(us), Some(es)) if certain && us * 3 >= es => Culture::Both,
+                (Some(us), Some(_)) if !certain && us >= 30 => Culture::English,
                 (_, Some(_)) => Culture::Spanish,
                 _ => Culture::English,
             }

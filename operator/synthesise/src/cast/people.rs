@@ -6,7 +6,7 @@ use crate::chance::Chance;
 use crate::institute::NameForm;
 use crate::page::Page;
 use crate::pools::{Pools, Sex};
-use crate::slot::{Count, Role, Said, Word};
+use crate::slot::{Count, MentionForm, Role, Word};
 
 /// Somebody in a document.
 #[derive(Clone, Debug)]
@@ -89,12 +89,12 @@ impl Cast<'_> {
         }
     }
 
-    pub(super) fn write_person(&mut self, role: Role, said: Said, capitalised: bool, page: &mut Page) {
+    pub(super) fn write_person(&mut self, role: Role, form: MentionForm, capitalised: bool, page: &mut Page) {
         let person = self.person(role);
         let label = if role.treats() { "DOCTOR" } else { "PATIENT" };
         let chance = &mut self.chance;
-        match said {
-            Said::Any => {
+        match form {
+            MentionForm::Any => {
                 let mut form = chance.weighted(&self.institute.names, NameForm::FirstLast);
                 // The family name comes first in fields, never in a sentence.
                 if page.is_within_line() && !page.ends_with(&[": ", "\t", "|", "| ", ":"]) {
@@ -111,7 +111,7 @@ impl Cast<'_> {
                 }
                 page.value(label, &name);
             }
-            Said::Full => {
+            MentionForm::Full => {
                 let form = if chance.often(0.7) {
                     NameForm::FirstInitialLast
                 } else {
@@ -119,12 +119,12 @@ impl Cast<'_> {
                 };
                 page.value(label, &person.written(form));
             }
-            Said::First => page.value(label, &person.first),
-            Said::Last => page.value(label, &person.last),
-            Said::Middle => page.value(label, &initial(&person.middle)),
-            Said::Initials => page.value(label, &person.initials(chance)),
-            Said::Nick => page.value(label, &person.nick),
-            Said::LastFirst => {
+            MentionForm::First => page.value(label, &person.first),
+            MentionForm::Last => page.value(label, &person.last),
+            MentionForm::Middle => page.value(label, &initial(&person.middle)),
+            MentionForm::Initials => page.value(label, &person.initials(chance)),
+            MentionForm::Nick => page.value(label, &person.nick),
+            MentionForm::LastFirst => {
                 let form = if chance.often(0.5) {
                     NameForm::LastFirst
                 } else {
@@ -136,12 +136,12 @@ impl Cast<'_> {
                 }
                 page.value(label, &name);
             }
-            Said::Mr => {
+            MentionForm::Mr => {
                 page.text(person.title(chance));
                 page.text(" ");
                 page.value(label, &person.last);
             }
-            Said::Dr => {
+            MentionForm::Dr => {
                 page.text(if chance.often(0.92) { "Dr. " } else { "Dr " });
                 let form = chance.weighted(
                     &[
@@ -156,7 +156,7 @@ impl Cast<'_> {
                     None => page.value(label, &person.last),
                 }
             }
-            Said::Cred => {
+            MentionForm::Cred => {
                 let form = chance.weighted(
                     &[
                         (NameForm::FirstLast, 0.6),
@@ -169,16 +169,16 @@ impl Cast<'_> {
                 page.text(if chance.often(0.8) { ", " } else { " " });
                 page.text(person.degree);
             }
-            Said::Profession => {
+            MentionForm::Profession => {
                 page.article(person.profession);
                 page.value("PROFESSION", person.profession);
             }
-            Said::Age(count) => {
+            MentionForm::Age(count) => {
                 let age = person.age(count, chance);
                 page.article(&age);
                 page.value("AGE", &age);
             }
-            Said::Word(word) => {
+            MentionForm::Word(word) => {
                 let text = person.word(word, chance);
                 page.text(&if capitalised {
                     capital(text)

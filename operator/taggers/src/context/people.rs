@@ -35,7 +35,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         if note.ends_field(at - 1) {
             return;
         }
-        let sure = stop || !short || note.case(i) == Case::Title || word == "dr";
+        let certain = stop || !short || note.case(i) == Case::Title || word == "dr";
         if word == "dr" && self.is_street(i) {
             return;
         }
@@ -48,7 +48,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         {
             return;
         }
-        let evidence = if sure { Evidence::Strong } else { Evidence::Some };
+        let evidence = if certain { Evidence::Strong } else { Evidence::Some };
         let weak_title = matches!(word, "don" | "master" | "miss" | "da" | "d" | "sr");
         let evidence = if weak_title { Evidence::Some } else { evidence };
         let Some(name) = note.name_at(at, evidence) else {

@@ -168,34 +168,34 @@ impl Gazetteer {
         }
         if sorts(Sort::Country) {
             let surname = words == 1 && note.is(first, Traits::NAME);
-            let sure = parted || !(word_like || shapeless || surname) || words > 1;
-            let sure = sure || (shapeless && !word_like && !note.is(first, Traits::NAME));
+            let certain = parted || !(word_like || shapeless || surname) || words > 1;
+            let certain = certain || (shapeless && !word_like && !note.is(first, Traits::NAME));
             // "(España)", "Jaén. España": beside punctuation a country that is a surname is the country.
             let apart = first > 0
                 && note.case(first - 1) == Case::Mark
                 && note.case(first) == Case::Title
                 && !note.is(first, Traits::GIVEN);
-            let sure = sure
+            let certain = certain
                 || apart
                     && (note.spanish || matches!(note.get(first - 1), "," | "("))
                     && !note.is_plain_name(last + 1);
-            let sure = sure
+            let certain = certain
                 || note.spanish
                     && first > 0
                     && note.case(first) == Case::Title
                     && note.case(first - 1) == Case::Title
                     && note.is(first - 1, Traits::CITY | Traits::STATE);
-            return sure.then_some((Sort::Country, 0.7, "gazetteer.country"));
+            return certain.then_some((Sort::Country, 0.7, "gazetteer.country"));
         }
         if sorts(Sort::State) {
-            let sure = parted
+            let certain = parted
                 || words > 1
                 || !word_like && !note.is(first, Traits::NAME)
                 || self.city_before(note, first);
             // Salamanca and New York are a city and what lies around it: the narrower is reported.
             let city = sorts(Sort::City) && self.vocabulary.inhabitants(found.entry) >= 100_000;
             let sort = if city { Sort::City } else { Sort::State };
-            return sure.then_some((sort, 0.7, "gazetteer.state"));
+            return certain.then_some((sort, 0.7, "gazetteer.state"));
         }
         if sorts(Sort::City) {
             return self

@@ -218,10 +218,10 @@ fn cued(s: &Scan<'_>, i: usize, last: usize, value: u32) -> Option<f32> {
     if cue.is(class::AGE_CUE) {
         return Some(0.95);
     }
-    let said_at = || (1..=2).any(|back| s.word_is(i - back, "at"));
+    let after_at = || (1..=2).any(|back| s.word_is(i - back, "at"));
     if cue.is(class::LIFE)
         && value > 12
-        && (said_at() || s.word_is(at, "turned") || s.word_is(at, "turning"))
+        && (after_at() || s.word_is(at, "turned") || s.word_is(at, "turning"))
         && !s.tok(last + 1).mark(b':')
         && !s.tok(last + 1).is(class::UNIT)
     {

@@ -87,15 +87,15 @@ impl Hits {
         for at in 0..self.found.len() {
             let hit = self.found[at];
             let rank = |hit: &Hit| (hit.score, hit.last - hit.first);
-            let mut beaten = false;
+            let mut overruled = false;
             while kept > 0 && self.found[kept - 1].last >= hit.first {
                 if rank(&self.found[kept - 1]) >= rank(&hit) {
-                    beaten = true;
+                    overruled = true;
                     break;
                 }
                 kept -= 1;
             }
-            if !beaten {
+            if !overruled {
                 self.found[kept] = hit;
                 kept += 1;
             }

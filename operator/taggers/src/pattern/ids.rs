@@ -319,7 +319,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn chunks_that_go_on_from_others_are_as_if_read_alone(
+        fn resumed_chunks_are_as_if_read_alone(
             text in "([A-Z]{1,3}|[a-z]{1,10}|[0-9]{1,4}|[-/_.]|[,@ ]){0,60}",
             asked in proptest::collection::vec(0..70usize, 1..40),
         ) {

@@ -31,10 +31,10 @@ pub(crate) fn at(s: &Scan<'_>, m: usize, out: &mut Hits) {
             return;
         }
         // "2 may" and "3 mar" are dates only where capitals or a year say so.
-        let sure =
+        let certain =
             strong || last > m || s.tok(m).case != Case::Lower || s.before(m, 1).is(class::OF) || s.caseless;
         let verb = s.word_is(m, "may") && last == m && s.tok(m).case == Case::Lower;
-        if sure && (!verb || s.before(m, 1).is(class::OF)) {
+        if certain && (!verb || s.before(m, 1).is(class::OF)) {
             out.push(
                 first,
                 last,

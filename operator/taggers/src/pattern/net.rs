@@ -96,7 +96,7 @@ pub(crate) fn bare_url(s: &Scan<'_>, i: usize, out: &mut Hits) {
         s.tok(i + 1).mark(b'/') && s.tok(i + 1).glued() && s.tok(i + 2).glued() && s.tok(i + 2).letters();
     let goes_on =
         s.tok(i + 1).mark(b'.') && s.tok(i + 1).glued() && s.tok(i + 2).glued() && s.tok(i + 2).letters();
-    let sure = ["com", "org", "net", "edu", "gov"]
+    let certain = ["com", "org", "net", "edu", "gov"]
         .iter()
         .any(|tld| s.word_is(i, tld));
     let label = s.before(i, 2);
@@ -105,8 +105,8 @@ pub(crate) fn bare_url(s: &Scan<'_>, i: usize, out: &mut Hits) {
     if goes_on || !s.tok(first).wordlike() || !even || label.len < 2 || !label.letters() {
         return;
     }
-    if path && (sure || dots > 1 || s.tok(i).len == 2) && s.tok(i).len + label.len > 5
-        || sure && (dots > 1 || s.word_is(i, "com") || s.word_is(i, "gov") || s.word_is(i, "edu"))
+    if path && (certain || dots > 1 || s.tok(i).len == 2) && s.tok(i).len + label.len > 5
+        || certain && (dots > 1 || s.word_is(i, "com") || s.word_is(i, "gov") || s.word_is(i, "edu"))
     {
         finish(s, first, i, 0.85, "url.bare", out);
     }

@@ -36,7 +36,7 @@ pub(crate) fn postal(s: &Scan<'_>, i: usize, out: &mut Hits) {
         s.before(i, 1).mark(b'-') && s.tok(i).glued() && s.word_is(i - 2, "e") && s.before(i, 1).glued();
     if prefixed {
         out.push(i - 2, i, Kind::Zip, 0.95, "zip.spanish");
-        super::calle::before_postal(s, i - 2, out);
+        super::street_es::before_postal(s, i - 2, out);
         return;
     }
     let mut next = i + 1;
@@ -57,7 +57,7 @@ pub(crate) fn postal(s: &Scan<'_>, i: usize, out: &mut Hits) {
         || s.tok(i).starts_line();
     if town && province && address {
         out.push(i, i, Kind::Zip, 0.8, "zip.spanish");
-        super::calle::before_postal(s, i, out);
+        super::street_es::before_postal(s, i, out);
     }
 }
 

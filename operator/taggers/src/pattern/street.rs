@@ -46,13 +46,14 @@ pub(crate) fn american(s: &Scan<'_>, i: usize, out: &mut Hits) {
             let longer = next.is(class::STREET | class::STREET_WEAK)
                 && next.gap == Gap::Blank
                 && next.case == tok.case;
-            let sure = cased && !s.caseless
+            let certain = cased && !s.caseless
                 || s.caseless && (s.tok(i).len >= 3 || tok.is(class::STREET)) && follows(s, at);
             // "4 Chamber View" is no address: a weak word wants a number of some length.
-            let sure = sure && (!weak || s.tok(i).len >= 2 || follows(s, at) && s.tok(at + 1).mark(b','));
+            let certain =
+                certain && (!weak || s.tok(i).len >= 2 || follows(s, at) && s.tok(at + 1).mark(b','));
             // "St" begins a name more often than it ends one: "24 St. Mary".
             if !longer {
-                if sure {
+                if certain {
                     let last = behind(s, at);
                     out.push(
                         i,

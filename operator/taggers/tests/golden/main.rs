@@ -43,9 +43,9 @@ fn parse(case: &str) -> (String, Vec<String>) {
 /// What the member reports under `label`, without spans that lie in longer ones.
 fn found(member: &dyn Tagger, label: &str, text: &str) -> Vec<String> {
     let batch = NoteBatch::from_texts([text]).unwrap();
-    let said = member.tag(&batch).remove(0).unwrap();
+    let predictions = member.tag(&batch).remove(0).unwrap();
     let wanted = LABELS.by_name(label).unwrap();
-    let spans: Vec<_> = said
+    let spans: Vec<_> = predictions
         .iter()
         .filter(|a| a.label == wanted)
         .map(|a| a.span)

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How a page is viewed: the width and height of the window in CSS pixels, and the preferred colour scheme.
 #[derive(Clone, Copy, Debug)]
@@ -123,7 +123,7 @@ impl Browser {
         self.to.write_all(format!("{command}\0").as_bytes()).unwrap();
         self.to.flush().unwrap();
         loop {
-            let message = self.from.recv_timeout(PATIENCE);
+            let message = self.from.recv_timeout(TIMEOUT);
             let mut message = message.unwrap_or_else(|error| panic!("chromium, {method}: {error}"));
             if message["id"] != self.sent {
                 self.events.push(message);
@@ -157,7 +157,7 @@ impl Browser {
                 }
                 Ok(answer) => panic!("{expression}: {}", answer["exceptionDetails"]),
                 // The page was just reloaded; the question is repeated on the new one.
-                Err(error) => assert!(began.elapsed() < PATIENCE, "{expression}: {error}"),
+                Err(error) => assert!(began.elapsed() < TIMEOUT, "{expression}: {error}"),
             }
         }
     }
@@ -171,8 +171,8 @@ impl Browser {
                 return value;
             }
             assert!(
-                began.elapsed() < PATIENCE,
-                "not within {PATIENCE:?}: {what}: {value:#}"
+                began.elapsed() < TIMEOUT,
+                "not within {TIMEOUT:?}: {what}: {value:#}"
             );
             std::thread::sleep(Duration::from_millis(200));
         }

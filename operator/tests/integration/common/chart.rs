@@ -11,7 +11,7 @@ use super::pages::{Pages, TELEMETRY};
 use super::process::{Lethe, Running, python, system};
 use super::{Place, folder_sink};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// A Kubernetes version that the chart supports; no cluster is contacted.
 const KUBERNETES: &str = "1.33.0";
 /// Where the chart mounts the configuration.
@@ -184,7 +184,7 @@ impl Pod {
     pub(crate) fn until_ready(&mut self) {
         let began = Instant::now();
         loop {
-            let over = !self.running.lives() || began.elapsed() > PATIENCE;
+            let over = !self.running.lives() || began.elapsed() > TIMEOUT;
             assert!(!over, "never ready; it said:\n{}", self.running.err());
             if self.pages.get(&self.ready).0 == 200 {
                 return;

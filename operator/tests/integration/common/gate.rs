@@ -14,7 +14,7 @@ const UNANSWERED: Duration = Duration::from_millis(300);
 
 /// How a dependency is unavailable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum OutageKind {
     /// Its port is closed, and open connections are torn down: a process that ended.
     Refuses,
     /// It accepts connections, keeps the existing ones, and never responds: a process under SIGSTOP.
@@ -75,17 +75,21 @@ impl Gate {
     }
 
     /// Makes the dependency unavailable, permanently.
-    pub(crate) fn fail(&mut self, fault: Fault) {
-        let state = if fault == Fault::Refuses { CLOSED } else { SILENT };
+    pub(crate) fn fail(&mut self, fault: OutageKind) {
+        let state = if fault == OutageKind::Refuses {
+            CLOSED
+        } else {
+            SILENT
+        };
         self.state.store(state, Ordering::SeqCst);
         if let Some(accepting) = self.accepting.take() {
             accepting.join().unwrap();
         }
         match fault {
-            Fault::Refuses => drop(self.listener.take()),
+            OutageKind::Refuses => drop(self.listener.take()),
             // The kernel accepts connections for an idle listener, as it does for a stopped process.
-            Fault::Frozen => {}
-            Fault::Gone => {
+            OutageKind::Frozen => {}
+            OutageKind::Gone => {
                 while let Ok(one) = TcpStream::connect_timeout(&self.address, UNANSWERED) {
                     self.fill.push(one);
                 }

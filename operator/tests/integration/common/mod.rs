@@ -14,6 +14,7 @@ pub(crate) mod checks;
 pub(crate) mod collector;
 pub(crate) mod dataset;
 pub(crate) mod feed;
+pub(crate) mod folder_monitor;
 pub(crate) mod gate;
 pub(crate) mod gold;
 pub(crate) mod idp;
@@ -25,7 +26,6 @@ pub(crate) mod proxy;
 pub(crate) mod search;
 pub(crate) mod servers;
 pub(crate) mod tables;
-pub(crate) mod watch;
 
 use std::path::{Path, PathBuf};
 

@@ -93,7 +93,7 @@ impl Pages {
     }
 
     /// Waits until a condition holds for the metrics, and returns them.
-    pub(crate) fn until(&self, what: &str, patience: Duration, check: impl Fn(&Metrics) -> bool) -> Metrics {
+    pub(crate) fn until(&self, what: &str, timeout: Duration, check: impl Fn(&Metrics) -> bool) -> Metrics {
         let began = Instant::now();
         loop {
             let metrics = self.metrics();
@@ -101,8 +101,8 @@ impl Pages {
                 return metrics;
             }
             assert!(
-                began.elapsed() < patience,
-                "not within {patience:?}: {what}\n{metrics:#?}"
+                began.elapsed() < timeout,
+                "not within {timeout:?}: {what}\n{metrics:#?}"
             );
             std::thread::sleep(Duration::from_millis(200));
         }

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// The time limit of a run that is expected to end without a signal.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// The result of a process.
 #[derive(Clone, Debug)]
@@ -128,13 +128,13 @@ impl Lethe {
     /// Starts it and waits for its end.
     #[track_caller]
     pub(crate) fn end(self) -> Ended {
-        self.start().wait(PATIENCE)
+        self.start().wait(TIMEOUT)
     }
 
     /// Starts it with this standard input, and waits for its end.
     #[track_caller]
     pub(crate) fn end_with(self, input: impl Into<Vec<u8>>) -> Ended {
-        self.start_with(Some(input.into())).wait(PATIENCE)
+        self.start_with(Some(input.into())).wait(TIMEOUT)
     }
 }
 
@@ -178,15 +178,15 @@ impl Running {
     /// # Panics
     /// If it has not ended in time; it is then killed, and its output is shown.
     #[track_caller]
-    pub(crate) fn wait(mut self, patience: Duration) -> Ended {
-        let deadline = Instant::now() + patience;
+    pub(crate) fn wait(mut self, timeout: Duration) -> Ended {
+        let deadline = Instant::now() + timeout;
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
             if Instant::now() > deadline {
-                let said = self.err();
-                panic!("it has not ended within {patience:?}; it said:\n{said}");
+                let output = self.err();
+                panic!("it has not ended within {timeout:?}; it said:\n{output}");
             }
             std::thread::sleep(Duration::from_millis(10));
         };
@@ -204,8 +204,8 @@ impl Running {
 
     /// Waits until standard error contains a text.
     #[track_caller]
-    pub(crate) fn until_it_says(&mut self, what: &str, patience: Duration) {
-        let deadline = Instant::now() + patience;
+    pub(crate) fn until_it_says(&mut self, what: &str, timeout: Duration) {
+        let deadline = Instant::now() + timeout;
         while !self.err().contains(what) {
             let over = !self.lives() || Instant::now() > deadline;
             assert!(!over, "it never said {what:?}, but:\n{}", self.err());

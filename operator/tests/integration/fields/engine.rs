@@ -26,7 +26,7 @@ static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
     let redactor = Redactor::by(policy.replacer, Carried::new(carried));
     let voting = Arc::new(Voting::default());
     let engine = Engine::new(Arc::clone(&labels), members.collect(), voting, merging, redactor);
-    engine.sweeping(policy.sweep)
+    engine.propagating(policy.propagation)
 });
 
 /// The output for one payload.

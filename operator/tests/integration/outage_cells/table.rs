@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::common::gate::Fault;
+use crate::common::gate::OutageKind;
 
 /// When the dependency is unavailable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -85,10 +85,10 @@ impl Dependency {
     }
 }
 
-const FAULTS: [(Fault, &str); 3] = [
-    (Fault::Refuses, "refuses"),
-    (Fault::Frozen, "frozen"),
-    (Fault::Gone, "gone"),
+const FAULTS: [(OutageKind, &str); 3] = [
+    (OutageKind::Refuses, "refuses"),
+    (OutageKind::Frozen, "frozen"),
+    (OutageKind::Gone, "gone"),
 ];
 
 /// The expected result of a stop while the dependency is unavailable.
@@ -124,7 +124,7 @@ pub(crate) struct Outage {
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
     pub(crate) outage: Outage,
-    pub(crate) fault: Fault,
+    pub(crate) fault: OutageKind,
 }
 
 impl Cell {
@@ -139,16 +139,16 @@ impl Cell {
 }
 
 impl Outage {
-    const fn expected(&self, fault: Fault) -> &Expected {
+    const fn expected(&self, fault: OutageKind) -> &Expected {
         match fault {
-            Fault::Refuses => &self.refuses,
-            Fault::Frozen => &self.frozen,
-            Fault::Gone => &self.gone,
+            OutageKind::Refuses => &self.refuses,
+            OutageKind::Frozen => &self.frozen,
+            OutageKind::Gone => &self.gone,
         }
     }
 }
 
-fn name(outage: &Outage, fault: Fault) -> String {
+fn name(outage: &Outage, fault: OutageKind) -> String {
     let fault = FAULTS.iter().find(|(one, _)| *one == fault).unwrap().1;
     format!("{}/{fault}/{}", outage.dependency.name(), outage.moment.name())
 }

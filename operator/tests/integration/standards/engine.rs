@@ -35,7 +35,7 @@ fn build() -> Engine {
         merging,
         redactor,
     )
-    .sweeping(policy.sweep)
+    .propagating(policy.propagation)
 }
 
 /// Returns a batch of payloads of one format, which keeps its messages.

@@ -1,7 +1,7 @@
 //! Handles a `Binary` as a message: a document without a surrounding resource.
 
-use super::{Builder, Fault, security};
-use crate::Problem;
+use super::{Builder, FieldError, security};
+use crate::PayloadError;
 use crate::fhir::attachment;
 use crate::fhir::node::{Field, Kept, Node};
 use crate::fhir::table::{BINARY, BINARY_PATHS};
@@ -11,8 +11,8 @@ impl Builder<'_> {
     /// Reads the document and writes it as plain text.
     ///
     /// # Errors
-    /// A [`Fault`] if a document cannot be read or is missing.
-    pub(super) fn binary(&mut self, root: &Object<'_>) -> Result<Option<Node>, Fault> {
+    /// A [`FieldError`] if a document cannot be read or is missing.
+    pub(super) fn binary(&mut self, root: &Object<'_>) -> Result<Option<Node>, FieldError> {
         self.within = (Some("Binary"), false);
         self.path = vec!["Binary"];
         for name in root.keys() {
@@ -23,12 +23,12 @@ impl Builder<'_> {
             }
         }
         let kind = Field::kept("resourceType", Kept::Name("Binary"));
-        let Some(Node::Object(mut beside)) = self.fields(BINARY, root, vec![kind])? else {
+        let Some(Node::Object(mut siblings)) = self.fields(BINARY, root, vec![kind])? else {
             return Ok(None);
         };
-        security::label(&mut beside);
+        security::label(&mut siblings);
         let document = attachment::read(root, &BINARY_PATHS, self.max_note_bytes)?;
-        let document = document.ok_or((BINARY_PATHS.data, Problem::Missing))?;
+        let document = document.ok_or((BINARY_PATHS.data, PayloadError::Missing))?;
         for known in &document.known {
             self.know(known.kind, known.value.expose());
         }
@@ -36,9 +36,9 @@ impl Builder<'_> {
         Ok(Some(match part {
             Some(part) => Node::Data {
                 part,
-                beside: beside.into(),
+                siblings: siblings.into(),
             },
-            None => Node::Object(beside),
+            None => Node::Object(siblings),
         }))
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lethe_core::KnownKind;
 
-use super::{Builder, Fault};
+use super::{Builder, FieldError};
 use crate::fhir::ids::{self, Target};
 use crate::fhir::names;
 use crate::fhir::node::{Field, Kept, Name, Node};
@@ -45,7 +45,7 @@ impl Who {
 
 impl Builder<'_> {
     /// Handles a reference, including the identifier and the name that it may have instead of a URL.
-    pub(super) fn reference(&mut self, who: Who, reference: &Object<'_>) -> Result<Option<Node>, Fault> {
+    pub(super) fn reference(&mut self, who: Who, reference: &Object<'_>) -> Result<Option<Node>, FieldError> {
         let address = str_of(reference, "reference").unwrap_or_default();
         let kind = match ids::target(address) {
             Some(Target::Typed(kind, _)) => Some(kind),
@@ -92,7 +92,7 @@ impl Builder<'_> {
         label: &'static str,
         kind: KnownKind,
         identifier: &Object<'_>,
-    ) -> Result<Option<Node>, Fault> {
+    ) -> Result<Option<Node>, FieldError> {
         let Some(value) = str_of(identifier, "value") else {
             return Ok(None);
         };
@@ -100,11 +100,11 @@ impl Builder<'_> {
         self.know(kind, value);
         let authority = str_of(identifier, "system").map(authority);
         let number = self.number_of(label, value, authority);
-        self.beside(IDENTIFIER, identifier, number)
+        self.siblings(IDENTIFIER, identifier, number)
     }
 
     /// Handles a telephone number, an e-mail address or similar.
-    pub(super) fn telecom(&mut self, telecom: &Object<'_>) -> Result<Option<Node>, Fault> {
+    pub(super) fn telecom(&mut self, telecom: &Object<'_>) -> Result<Option<Node>, FieldError> {
         let Some(value) = str_of(telecom, "value") else {
             return Ok(None);
         };
@@ -117,16 +117,16 @@ impl Builder<'_> {
         };
         self.know(kind, value);
         let number = self.number(label, value);
-        self.beside(TELECOM, telecom, number)
+        self.siblings(TELECOM, telecom, number)
     }
 
     /// Returns the kept elements and the value.
-    fn beside(
+    fn siblings(
         &mut self,
         elements: &'static [crate::fhir::table::Element],
         object: &Object<'_>,
         number: usize,
-    ) -> Result<Option<Node>, Fault> {
+    ) -> Result<Option<Node>, FieldError> {
         let value = Field {
             name: "value",
             node: Some(Node::Label(number)),
@@ -154,7 +154,7 @@ impl Builder<'_> {
         })))
     }
 
-    pub(super) fn address(&mut self, address: &Object<'_>) -> Result<Option<Node>, Fault> {
+    pub(super) fn address(&mut self, address: &Object<'_>) -> Result<Option<Node>, FieldError> {
         let parts = strings(address, "line").into_iter();
         let rest = ["city", "state", "postalCode"];
         let parts: Vec<&str> = parts

@@ -1,6 +1,6 @@
 //! Properties of every document.
 
-use lethe_format::Problem;
+use lethe_format::PayloadError;
 use proptest::prelude::*;
 use quick_xml::events::Event;
 
@@ -46,7 +46,7 @@ fn holds(xml: &str) -> Result<(), TestCaseError> {
         prop_assert!(back.len() <= xml.len() * 8 + 1000);
         match keeping(&back) {
             Ok(_) => {}
-            Err(diagnosis) => prop_assert_eq!(diagnosis.problem, Problem::Missing),
+            Err(diagnosis) => prop_assert_eq!(diagnosis.problem, PayloadError::Missing),
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Documents given back: what of them stays, what is replaced, what is gone.
 
 use lethe_core::{Changed, NoteEvent};
-use lethe_format::{CdaConfig, Format, Problem};
+use lethe_format::{CdaConfig, Format, PayloadError};
 
 use super::{CONTINUITY, SUMMARY, close, keeping, section};
 
@@ -335,6 +335,6 @@ fn a_document_of_more_identifiers_than_any_note_has_is_refused() {
     );
     assert_eq!(
         super::refused(&super::document(&section)),
-        (None, Problem::TooComplex)
+        (None, PayloadError::TooComplex)
     );
 }

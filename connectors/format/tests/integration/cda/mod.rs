@@ -14,7 +14,7 @@ mod leaves;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use lethe_core::{EventKind, KnownKind, NoteEvent};
-use lethe_format::{CdaConfig, Diagnosis, FhirConfig, Format, FormatConfig, Problem};
+use lethe_format::{CdaConfig, Diagnosis, FhirConfig, Format, FormatConfig, PayloadError};
 
 const SUMMARY: &str = include_str!("summary.xml");
 /// An invented document with every participant and every kind of entry.
@@ -45,7 +45,7 @@ fn close(event: &NoteEvent, part: impl Fn(&str) -> String, identifier: impl Fn(&
     String::from_utf8(enclosed.close(&parts, &identifiers).unwrap()).unwrap()
 }
 
-fn refused(xml: &str) -> (Option<&'static str>, Problem) {
+fn refused(xml: &str) -> (Option<&'static str>, PayloadError) {
     let diagnosis = try_read(xml.as_bytes()).unwrap_err();
     (diagnosis.field, diagnosis.problem)
 }
@@ -153,15 +153,15 @@ fn a_body_that_is_no_xml_is_read_by_its_media_type() {
         );
     }
     let pdf = body("mediaType=\"application/pdf\" representation=\"B64\"", "JVBERg==");
-    assert_eq!(refused(&pdf), (Some("nonXMLBody.text"), Problem::NotPdf));
+    assert_eq!(refused(&pdf), (Some("nonXMLBody.text"), PayloadError::NotPdf));
     let image = body("mediaType=\"image/tiff\" representation=\"B64\"", "SUkq");
     assert_eq!(
         refused(&image),
-        (Some("nonXMLBody.text.mediaType"), Problem::Unsupported)
+        (Some("nonXMLBody.text.mediaType"), PayloadError::Unsupported)
     );
     assert_eq!(
         refused(&body("representation=\"B64\"", "!")),
-        (Some("nonXMLBody.text"), Problem::NotBase64)
+        (Some("nonXMLBody.text"), PayloadError::NotBase64)
     );
 }
 
@@ -181,7 +181,7 @@ fn other_encodings_are_read_as_declared() {
     assert_eq!(try_read(&utf16).unwrap().text.expose(), "José");
     assert_eq!(
         try_read(b"<ClinicalDocument>\xe9").unwrap_err().problem,
-        Problem::NotUtf8
+        PayloadError::NotUtf8
     );
 }
 
@@ -191,36 +191,36 @@ fn entities_of_its_own_and_what_is_no_document_are_refused() {
         "<!DOCTYPE ClinicalDocument [<!ENTITY a \"ha\"><!ENTITY b \"&a;&a;&a;\">]>{}",
         section("&b;")
     );
-    assert_eq!(refused(&bomb), (None, Problem::Unsupported));
-    assert_eq!(refused(&section("&nbsp;")), (None, Problem::NotXml));
-    assert_eq!(refused("<html/>"), (None, Problem::Unsupported));
+    assert_eq!(refused(&bomb), (None, PayloadError::Unsupported));
+    assert_eq!(refused(&section("&nbsp;")), (None, PayloadError::NotXml));
+    assert_eq!(refused("<html/>"), (None, PayloadError::Unsupported));
     assert_eq!(
         refused("<ClinicalDocument><id root=\"1\"/>"),
-        (None, Problem::Truncated)
+        (None, PayloadError::Truncated)
     );
     assert_eq!(
         refused("<ClinicalDocument></id></ClinicalDocument>"),
-        (None, Problem::NotXml)
+        (None, PayloadError::NotXml)
     );
     assert_eq!(
         refused("<ClinicalDocument/><ClinicalDocument/>"),
-        (None, Problem::NotXml)
+        (None, PayloadError::NotXml)
     );
-    assert_eq!(refused(""), (None, Problem::Truncated));
+    assert_eq!(refused(""), (None, PayloadError::Truncated));
     assert_eq!(
         refused("<ClinicalDocument><id root=\"1\"/></ClinicalDocument>"),
-        (Some("component"), Problem::Missing)
+        (Some("component"), PayloadError::Missing)
     );
     assert_eq!(
         refused(&section("x").replace("<id root=\"1.2\"/>", "")),
-        (Some("id"), Problem::Missing)
+        (Some("id"), PayloadError::Missing)
     );
 }
 
 #[test]
 fn hostile_documents_are_bounded() {
     let deep = format!("<ClinicalDocument>{}", "<section>".repeat(100_000));
-    assert_eq!(refused(&deep), (None, Problem::TooComplex));
+    assert_eq!(refused(&deep), (None, PayloadError::TooComplex));
     let wide = section(&format!(
         "<td {}>x</td>",
         (0..50_000).map(|i| format!("a{i}=\"\" ")).collect::<String>()
@@ -234,11 +234,11 @@ fn hostile_documents_are_bounded() {
     let long = section(&"x".repeat(101));
     assert_eq!(
         format.read(long.as_bytes()).unwrap_err().problem,
-        Problem::TooLarge
+        PayloadError::TooLarge
     );
     assert_eq!(
         format.read(&vec![b' '; 20_000]).unwrap_err().problem,
-        Problem::TooLarge
+        PayloadError::TooLarge
     );
 }
 

@@ -1,5 +1,5 @@
 use lethe_core::NoteEvent;
-use lethe_format::{Diagnosis, FhirConfig, Format, Hl7v2Config, Problem};
+use lethe_format::{Diagnosis, FhirConfig, Format, Hl7v2Config, PayloadError};
 use serde_json::{Value, json};
 
 use super::{base64, line, page};
@@ -106,7 +106,7 @@ fn a_binary_alone_is_one_note() {
         assert!(back.get("securityContext").is_none());
     }
     let empty = json!({"resourceType": "Binary", "id": "b-1", "contentType": "application/pdf"});
-    assert_eq!(fhir(&empty).unwrap_err().problem, Problem::Missing);
+    assert_eq!(fhir(&empty).unwrap_err().problem, PayloadError::Missing);
 }
 
 #[test]

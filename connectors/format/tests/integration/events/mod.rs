@@ -6,7 +6,7 @@ mod any;
 mod settings;
 
 use lethe_core::{Coordinates, EventKind, KnownKind, NoteEvent, QuarantineCode, Record};
-use lethe_format::{Diagnosis, Format, FormatConfig, JsonConfig, MAX_KNOWN, Problem};
+use lethe_format::{Diagnosis, Format, FormatConfig, JsonConfig, MAX_KNOWN, PayloadError};
 
 fn json(config: &str) -> Box<dyn Format> {
     let config: FormatConfig = toml::from_str(&format!("kind = \"json\"\n{config}")).unwrap();
@@ -17,7 +17,7 @@ fn read(payload: impl AsRef<[u8]>) -> Result<NoteEvent, Diagnosis> {
     json("").read(payload.as_ref())
 }
 
-fn problem(payload: impl AsRef<[u8]>) -> (Option<&'static str>, Problem) {
+fn problem(payload: impl AsRef<[u8]>) -> (Option<&'static str>, PayloadError) {
     let diagnosis = read(payload).unwrap_err();
     (diagnosis.field, diagnosis.problem)
 }
@@ -93,7 +93,7 @@ fn a_misspelt_key_that_would_protect_the_note_is_refused() {
     for key in ["knowm", "konwn", "Known", "patientid", "patient_ids"] {
         let payload = format!(r#"{{"note_id":"n","{key}":"B7","text":"t"}}"#);
         let refused = json("").read(payload.as_bytes()).unwrap_err();
-        assert_eq!(refused.problem, Problem::UnknownKey, "{key}");
+        assert_eq!(refused.problem, PayloadError::UnknownKey, "{key}");
     }
     for payload in [
         r#"{"note_id":"n","unknowns":1,"text":"t"}"#,
@@ -140,7 +140,7 @@ fn null_fields_count_as_absent() {
     );
     assert_eq!(
         problem(r#"{"note_id":"n","text":null}"#),
-        (Some("text"), Problem::Missing)
+        (Some("text"), PayloadError::Missing)
     );
 }
 
@@ -150,11 +150,11 @@ fn a_date_may_be_milliseconds_or_rfc_3339_and_nothing_else() {
         ("1709269199250", Ok(1_709_269_199_250)),
         ("-1", Ok(-1)),
         ("\"2024-03-01T04:59:59.250Z\"", Ok(1_709_269_199_250)),
-        ("\"2024-03-01T04:59:59\"", Err(Problem::NoZone)),
-        ("\"2024-03-01\"", Err(Problem::NoZone)),
-        ("\"yesterday\"", Err(Problem::NotADate)),
-        ("1.5", Err(Problem::WrongType)),
-        ("18446744073709551615", Err(Problem::WrongType)),
+        ("\"2024-03-01T04:59:59\"", Err(PayloadError::NoZone)),
+        ("\"2024-03-01\"", Err(PayloadError::NoZone)),
+        ("\"yesterday\"", Err(PayloadError::NotADate)),
+        ("1.5", Err(PayloadError::WrongType)),
+        ("18446744073709551615", Err(PayloadError::WrongType)),
     ] {
         let payload = format!(r#"{{"note_id":"n","text":"t","authored_at":{written}}}"#);
         let found = read(payload)
@@ -172,8 +172,14 @@ fn a_delete_needs_no_text() {
 
 #[test]
 fn missing_fields_are_named() {
-    assert_eq!(problem(r#"{"note_id":"n"}"#), (Some("text"), Problem::Missing));
-    assert_eq!(problem(r#"{"text":"t"}"#), (Some("note_id"), Problem::Missing));
+    assert_eq!(
+        problem(r#"{"note_id":"n"}"#),
+        (Some("text"), PayloadError::Missing)
+    );
+    assert_eq!(
+        problem(r#"{"text":"t"}"#),
+        (Some("note_id"), PayloadError::Missing)
+    );
     assert!(json("required = []").read(br#"{"text":"t"}"#).is_ok());
     let strict = json("required = [\"patient_id\"]");
     assert_eq!(
@@ -201,18 +207,21 @@ fn mistyped_fields_are_named() {
         let payload = format!(r#"{{"text":"t","{field}":{value}}}"#);
         assert_eq!(
             problem(payload),
-            (Some(field), Problem::WrongType),
+            (Some(field), PayloadError::WrongType),
             "{field} {value}"
         );
     }
-    assert_eq!(problem(r#"{"text":["t"]}"#), (Some("text"), Problem::WrongType));
+    assert_eq!(
+        problem(r#"{"text":["t"]}"#),
+        (Some("text"), PayloadError::WrongType)
+    );
     assert_eq!(
         problem(r#"{"text":18446744073709551615}"#),
-        (Some("text"), Problem::WrongType)
+        (Some("text"), PayloadError::WrongType)
     );
     assert_eq!(
         problem(r#"{"event":"removed"}"#),
-        (Some("event"), Problem::UnknownEvent)
+        (Some("event"), PayloadError::UnknownEvent)
     );
 }
 
@@ -220,34 +229,34 @@ fn mistyped_fields_are_named() {
 fn a_key_that_is_read_may_not_be_there_twice() {
     assert_eq!(
         problem(r#"{"note_id":"n","text":"first","text":"second"}"#),
-        (Some("text"), Problem::Duplicate)
+        (Some("text"), PayloadError::Duplicate)
     );
     assert_eq!(
         problem(r#"{"note_id":"n","text":"t","known":{"mrn":"1","mrn":"2"}}"#),
-        (Some("known"), Problem::WrongType)
+        (Some("known"), PayloadError::WrongType)
     );
     let nested = json("fields = { text = \"body.note\" }");
     let twice = br#"{"note_id":"n","body":{"note":"a"},"body":{"note":"b"}}"#;
-    assert_eq!(nested.read(twice).unwrap_err().problem, Problem::Duplicate);
+    assert_eq!(nested.read(twice).unwrap_err().problem, PayloadError::Duplicate);
     assert!(read(r#"{"note_id":"n","text":"t","ward":1,"ward":2}"#).is_ok());
 }
 
 #[test]
 fn what_is_no_json_object_is_told_from_what_is_no_json() {
     for (payload, expected) in [
-        ("", Problem::Truncated),
-        ("   ", Problem::Truncated),
-        ("{\"text\":\"cut", Problem::Truncated),
-        ("[]", Problem::NotAnObject),
-        ("null", Problem::NotAnObject),
-        ("\"text\"", Problem::NotAnObject),
-        ("12", Problem::NotAnObject),
-        ("text", Problem::NotJson),
-        ("{'text':'t'}", Problem::NotJson),
-        ("{\"note_id\":\"n\",\"text\":\"t\"} {}", Problem::NotJson),
+        ("", PayloadError::Truncated),
+        ("   ", PayloadError::Truncated),
+        ("{\"text\":\"cut", PayloadError::Truncated),
+        ("[]", PayloadError::NotAnObject),
+        ("null", PayloadError::NotAnObject),
+        ("\"text\"", PayloadError::NotAnObject),
+        ("12", PayloadError::NotAnObject),
+        ("text", PayloadError::NotJson),
+        ("{'text':'t'}", PayloadError::NotJson),
+        ("{\"note_id\":\"n\",\"text\":\"t\"} {}", PayloadError::NotJson),
         (
             "{\"note_id\":\"n\",\"text\":\"a raw \u{1} control\"}",
-            Problem::NotJson,
+            PayloadError::NotJson,
         ),
     ] {
         assert_eq!(problem(payload).1, expected, "{payload}");
@@ -259,7 +268,7 @@ fn bytes_that_are_not_utf8_are_told_by_their_place() {
     let mut payload = event("caf");
     payload.insert(12, 0xE9);
     let diagnosis = read(&payload).unwrap_err();
-    assert_eq!((diagnosis.problem, diagnosis.byte), (Problem::NotUtf8, 12));
+    assert_eq!((diagnosis.problem, diagnosis.byte), (PayloadError::NotUtf8, 12));
     assert_eq!(diagnosis.problem.code(), QuarantineCode::InvalidUtf8);
 }
 
@@ -267,11 +276,11 @@ fn bytes_that_are_not_utf8_are_told_by_their_place() {
 fn half_a_surrogate_pair_is_refused() {
     assert_eq!(
         problem(r#"{"note_id":"n","text":"\ud83d"}"#),
-        (Some("text"), Problem::NotJson)
+        (Some("text"), PayloadError::NotJson)
     );
     assert_eq!(
         problem(r#"{"note_id":"n","text":"\ude00\ud83d"}"#),
-        (Some("text"), Problem::NotJson)
+        (Some("text"), PayloadError::NotJson)
     );
     let whole = read(r#"{"note_id":"n","text":"\ud83d\ude00"}"#).unwrap();
     assert_eq!(whole.text.expose(), "😀");
@@ -298,7 +307,7 @@ fn unusual_text_arrives_untouched() {
 fn a_byte_order_mark_before_the_object_is_passed_over() {
     let payload = [b"\xef\xbb\xbf".as_slice(), &event("t")].concat();
     assert_eq!(read(payload).unwrap().text.expose(), "t");
-    assert_eq!(problem("\u{feff}\u{feff}{}").1, Problem::NotJson);
+    assert_eq!(problem("\u{feff}\u{feff}{}").1, PayloadError::NotJson);
 }
 
 #[test]
@@ -323,18 +332,18 @@ fn a_text_over_the_limit_is_too_large_and_one_at_the_limit_is_not() {
             .is_ok()
     );
     let over = format.read(&event("sevenly")).unwrap_err();
-    assert_eq!((over.field, over.problem), (Some("text"), Problem::TooLarge));
+    assert_eq!((over.field, over.problem), (Some("text"), PayloadError::TooLarge));
     assert_eq!(over.problem.code(), QuarantineCode::TooLarge);
 }
 
 #[test]
 fn nesting_without_end_is_refused_or_skipped_but_never_overflows() {
     let deep = "[".repeat(1_000_000);
-    assert_eq!(problem(format!(r#"{{"ward":{deep}"#)).1, Problem::Truncated);
+    assert_eq!(problem(format!(r#"{{"ward":{deep}"#)).1, PayloadError::Truncated);
     assert_eq!(problem(format!(r#"{{"known":{deep}"#)).0, Some("known"));
     assert_eq!(
         problem(format!(r#"{{"known":{{"mrn":{deep}"#)),
-        (Some("known"), Problem::NotJson)
+        (Some("known"), PayloadError::NotJson)
     );
     let closed = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     assert!(read(format!(r#"{{"note_id":"n","text":"t","ward":{closed}}}"#)).is_ok());
@@ -349,8 +358,11 @@ fn bare_text_is_the_note() {
         "\u{feff}né\r\n"
     );
     assert_eq!(format.read(b"").unwrap().text.len(), 0);
-    assert_eq!(format.read(b"n\xe9").unwrap_err().problem, Problem::NotUtf8);
-    assert_eq!(format.read(b"ten bytes!").unwrap_err().problem, Problem::TooLarge);
+    assert_eq!(format.read(b"n\xe9").unwrap_err().problem, PayloadError::NotUtf8);
+    assert_eq!(
+        format.read(b"ten bytes!").unwrap_err().problem,
+        PayloadError::TooLarge
+    );
 }
 
 #[test]
@@ -366,11 +378,11 @@ fn no_diagnosis_and_no_record_shows_the_payload() {
         format!(r#"{{"{secret}":"{secret}"#),
         format!(r#"{{"note_id":"{secret}","text":"{secret}"}}"#),
     ] {
-        let said = match read(&payload) {
+        let message = match read(&payload) {
             Ok(event) => format!("{event:?}"),
             Err(diagnosis) => format!("{diagnosis} {diagnosis:?}"),
         };
-        assert!(!said.contains(secret), "{said}");
+        assert!(!message.contains(secret), "{message}");
     }
 }
 

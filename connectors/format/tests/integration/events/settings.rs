@@ -1,7 +1,7 @@
 //! Fields that stand elsewhere than by default, and settings that are refused.
 
 use lethe_core::EventKind;
-use lethe_format::{FormatConfig, FormatError, JsonConfig, Problem};
+use lethe_format::{FormatConfig, FormatError, JsonConfig, PayloadError};
 
 use super::json;
 
@@ -22,11 +22,11 @@ fn fields_may_stand_elsewhere() {
     let inner = format
         .read(br#"{"meta":{"id.v1":"m1"},"body":"Seen."}"#)
         .unwrap_err();
-    assert_eq!(inner.problem, Problem::NotAnObject);
+    assert_eq!(inner.problem, PayloadError::NotAnObject);
     let none = format
         .read(br#"{"meta":{"id.v1":"m1"},"body":null}"#)
         .unwrap_err();
-    assert_eq!((none.field, none.problem), (Some("text"), Problem::Missing));
+    assert_eq!((none.field, none.problem), (Some("text"), PayloadError::Missing));
 }
 
 #[test]

@@ -1,5 +1,5 @@
 use lethe_core::{EventKind, KnownKind, NoteEvent};
-use lethe_format::{FhirConfig, Format, FormatConfig, PatientIdFrom, Problem};
+use lethe_format::{FhirConfig, Format, FormatConfig, PatientIdFrom, PayloadError};
 use serde_json::json;
 
 use super::{DIAGNOSTIC_REPORT, DOCUMENT, DOCUMENT_REFERENCE, MESSAGE, TRANSACTION, read, try_read};
@@ -9,7 +9,7 @@ fn known(event: &NoteEvent, kind: KnownKind) -> Vec<&str> {
     of_kind.map(|known| known.value.expose()).collect()
 }
 
-fn refused(json: &serde_json::Value) -> (Option<&'static str>, Problem) {
+fn refused(json: &serde_json::Value) -> (Option<&'static str>, PayloadError) {
     let diagnosis = try_read(&json.to_string()).unwrap_err();
     (diagnosis.field, diagnosis.problem)
 }
@@ -148,34 +148,34 @@ fn a_document_that_cannot_be_read_is_told_by_its_element() {
         (
             json!({"url": "Binary/1", "contentType": "text/plain"}),
             data,
-            Problem::Missing,
+            PayloadError::Missing,
         ),
-        (json!({}), data, Problem::Missing),
+        (json!({}), data, PayloadError::Missing),
         (
             json!({"data": "JVBERg==", "contentType": "application/pdf"}),
             data,
-            Problem::NotPdf,
+            PayloadError::NotPdf,
         ),
         (
             json!({"data": "SUkq", "contentType": "image/tiff"}),
             content_type,
-            Problem::Unsupported,
+            PayloadError::Unsupported,
         ),
-        (json!({"data": "JVBERg=="}), content_type, Problem::Missing),
+        (json!({"data": "JVBERg=="}), content_type, PayloadError::Missing),
         (
             json!({"data": "6Q==", "contentType": "text/plain"}),
             data,
-            Problem::NotUtf8,
+            PayloadError::NotUtf8,
         ),
         (
             json!({"data": "!", "contentType": "text/plain"}),
             data,
-            Problem::NotBase64,
+            PayloadError::NotBase64,
         ),
         (
             json!({"data": "RGVhcg==", "contentType": "text/rtf"}),
             data,
-            Problem::WrongType,
+            PayloadError::WrongType,
         ),
     ] {
         assert_eq!(refused(&of(attachment)), (field, problem));
@@ -203,28 +203,28 @@ fn a_document_that_the_message_brings_along_is_read_and_written_into_its_place()
         );
     }
     let data = Some("DocumentReference.content.attachment.data");
-    assert_eq!(refused(&bundle("Binary/c")), (data, Problem::Missing));
+    assert_eq!(refused(&bundle("Binary/c")), (data, PayloadError::Missing));
 }
 
 #[test]
 fn what_is_no_note_is_refused() {
     assert_eq!(
         refused(&json!({"id": "x"})),
-        (Some("resourceType"), Problem::Missing)
+        (Some("resourceType"), PayloadError::Missing)
     );
     assert_eq!(
         refused(&json!({"resourceType": "Okafor", "id": "x"})),
-        (Some("resourceType"), Problem::Unsupported)
+        (Some("resourceType"), PayloadError::Unsupported)
     );
     let bundle = json!({"resourceType": "Bundle", "type": "batch", "entry": [{"resource": {"resourceType": "Okafor"}}]});
     assert_eq!(
         refused(&bundle),
-        (Some("Bundle.entry.resource"), Problem::Missing)
+        (Some("Bundle.entry.resource"), PayloadError::Missing)
     );
     let nameless = json!({"resourceType": "Observation", "status": "final", "valueString": "x"});
-    assert_eq!(refused(&nameless), (Some("id"), Problem::Missing));
+    assert_eq!(refused(&nameless), (Some("id"), PayloadError::Missing));
     let twice = r#"{"resourceType":"Observation","id":"a","id":"b","valueString":"x"}"#;
-    assert_eq!(try_read(twice).unwrap_err().problem, Problem::Duplicate);
+    assert_eq!(try_read(twice).unwrap_err().problem, PayloadError::Duplicate);
 }
 
 #[test]
@@ -294,8 +294,11 @@ fn a_note_over_the_limit_is_refused_before_it_is_decoded() {
         config.build().unwrap().read(observation.to_string().as_bytes())
     };
     assert!(read(&"x".repeat(40)).is_ok());
-    assert_eq!(read(&"x".repeat(41)).unwrap_err().problem, Problem::TooLarge);
-    assert_eq!(read(&"x".repeat(4000)).unwrap_err().problem, Problem::TooLarge);
+    assert_eq!(read(&"x".repeat(41)).unwrap_err().problem, PayloadError::TooLarge);
+    assert_eq!(
+        read(&"x".repeat(4000)).unwrap_err().problem,
+        PayloadError::TooLarge
+    );
 }
 
 #[test]
@@ -304,10 +307,10 @@ fn hostile_nesting_is_refused() {
         r#"{{"resourceType":"Composition","id":"c","section":{}"#,
         r#"{"section":"#.repeat(100_000)
     );
-    assert_eq!(try_read(&deep).unwrap_err().problem, Problem::TooComplex);
+    assert_eq!(try_read(&deep).unwrap_err().problem, PayloadError::TooComplex);
     let wide = format!(
         r#"{{"resourceType":"Observation","id":"o","valueString":"x","note":[{}{{}}]}}"#,
         "{},".repeat(1_000_000)
     );
-    assert_eq!(try_read(&wide).unwrap_err().problem, Problem::TooComplex);
+    assert_eq!(try_read(&wide).unwrap_err().problem, PayloadError::TooComplex);
 }

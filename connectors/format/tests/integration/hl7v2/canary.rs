@@ -253,22 +253,22 @@ fn a_patient_segment_that_is_shifted_is_refused() {
     let right: Vec<&str> = std::iter::once("").chain(fields).collect();
     assert_eq!(
         super::refused(pid(&right)),
-        (Some("PID-7"), lethe_format::Problem::NotItsType)
+        (Some("PID-7"), lethe_format::PayloadError::NotItsType)
     );
     assert_eq!(
         super::refused(pid(&fields[1..])),
-        (Some("PID-7"), lethe_format::Problem::NotItsType)
+        (Some("PID-7"), lethe_format::PayloadError::NotItsType)
     );
     let mut number = fields;
     number[4] = "4412907";
     assert_eq!(
         super::refused(pid(&number)),
-        (Some("PID-5"), lethe_format::Problem::NotItsType)
+        (Some("PID-5"), lethe_format::PayloadError::NotItsType)
     );
     number[4] = "Okafor";
     number[2] = "Okafor^Ada";
     assert_eq!(
         super::refused(pid(&number)),
-        (Some("PID-3"), lethe_format::Problem::NotItsType)
+        (Some("PID-3"), lethe_format::PayloadError::NotItsType)
     );
 }

@@ -1,7 +1,7 @@
 //! What a message says about its note.
 
 use lethe_core::{EventKind, KnownKind};
-use lethe_format::{FormatConfig, Problem};
+use lethe_format::{FormatConfig, PayloadError};
 
 use super::{format, identifiers, message, read, refused, with};
 
@@ -117,7 +117,7 @@ fn the_control_id_is_the_last_resort() {
         "C-1"
     );
     let none = message("ORU^R01", &["OBX|1|TX|N||Seen."]).replace("C-1", "");
-    assert_eq!(refused(none), (Some("MSH-10"), Problem::Missing));
+    assert_eq!(refused(none), (Some("MSH-10"), PayloadError::Missing));
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn the_trigger_says_what_happened_to_a_document() {
         assert_eq!(read(mdm(trigger)).kind, kind, "{trigger}");
     }
     assert!(read(mdm("T11")).text.is_empty());
-    assert_eq!(refused(mdm("T99")), (Some("MSH-9"), Problem::UnknownEvent));
+    assert_eq!(refused(mdm("T99")), (Some("MSH-9"), PayloadError::UnknownEvent));
     // Without a trigger in MSH-9, EVN-1 has it.
     assert_eq!(
         read(

@@ -9,7 +9,7 @@ mod facts;
 mod reading;
 
 use lethe_core::{Envelope, NoteEvent};
-use lethe_format::{Diagnosis, Format, FormatConfig, Problem};
+use lethe_format::{Diagnosis, Format, FormatConfig, PayloadError};
 
 /// A decoder that keeps messages, with further settings.
 fn format(settings: &str) -> Box<dyn Format> {
@@ -22,7 +22,7 @@ fn read(message: impl AsRef<[u8]>) -> NoteEvent {
     format("").read(message.as_ref()).unwrap()
 }
 
-fn refused(message: impl AsRef<[u8]>) -> (Option<&'static str>, Problem) {
+fn refused(message: impl AsRef<[u8]>) -> (Option<&'static str>, PayloadError) {
     let Diagnosis { field, problem, .. } = format("").read(message.as_ref()).unwrap_err();
     (field, problem)
 }

@@ -1,7 +1,7 @@
 //! What the note's text is, and which messages are none.
 
 use lethe_core::EventKind;
-use lethe_format::Problem;
+use lethe_format::PayloadError;
 
 use super::{format, message, observation, parts, read, refused, tagged, text, unchanged};
 
@@ -129,7 +129,7 @@ fn an_attachment_in_the_messages_own_character_set_is_read_in_it() {
     assert_eq!(text(note), "Café");
     assert_eq!(
         refused(observation("ED", "^TEXT^^Base64^Q2Fm6Q==")),
-        (Some("OBX-5"), Problem::NotUtf8)
+        (Some("OBX-5"), PayloadError::NotUtf8)
     );
 }
 
@@ -141,13 +141,13 @@ fn what_is_not_text_is_left_out_and_never_the_whole_of_a_note() {
     assert_eq!(text(note), "Seen.");
     assert_eq!(
         refused(message("MDM^T02", &[scan])),
-        (Some("OBX-5"), Problem::NotText)
+        (Some("OBX-5"), PayloadError::NotText)
     );
     // A document of a kind that is read is a note: it is not left out for being damaged.
     let pdf = "OBX|2|ED|PDF||^AP^PDF^Base64^JVBERi0xLjQ=";
     assert_eq!(
         refused(message("MDM^T02", &["OBX|1|TX|N||Seen.", pdf])),
-        (Some("OBX-5"), Problem::NotPdf)
+        (Some("OBX-5"), PayloadError::NotPdf)
     );
 }
 
@@ -174,12 +174,15 @@ fn a_message_without_narrative_is_structured() {
 #[test]
 fn attachments_that_cannot_be_read_are_refused() {
     let ed = |value: &str| refused(observation("ED", value));
-    assert_eq!(ed("^TEXT^^Base64^U2V*"), (Some("OBX-5"), Problem::NotBase64));
-    assert_eq!(ed("^TEXT^^Hex^536"), (Some("OBX-5"), Problem::NotBase64));
-    assert_eq!(ed("^TEXT^^uuencode^5365"), (Some("OBX-5"), Problem::Unsupported));
+    assert_eq!(ed("^TEXT^^Base64^U2V*"), (Some("OBX-5"), PayloadError::NotBase64));
+    assert_eq!(ed("^TEXT^^Hex^536"), (Some("OBX-5"), PayloadError::NotBase64));
+    assert_eq!(
+        ed("^TEXT^^uuencode^5365"),
+        (Some("OBX-5"), PayloadError::Unsupported)
+    );
     assert_eq!(
         ed("^AP^RTF^A^no rich text"),
-        (Some("OBX-5"), Problem::Unsupported)
+        (Some("OBX-5"), PayloadError::Unsupported)
     );
 }
 
@@ -191,7 +194,7 @@ fn other_sets_of_msh_18_count_only_where_an_escape_switches_to_them() {
     assert_eq!(text(declared("UNICODE UTF-8~8859/1", "José")), "José");
     for switch in [r"\C2842\x", r"\M2442\x", "\u{1b}$B;3"] {
         let why = refused(declared("UNICODE UTF-8~ISO IR87", switch));
-        assert_eq!(why.1, Problem::UnsupportedEscape, "{switch}");
+        assert_eq!(why.1, PayloadError::UnsupportedEscape, "{switch}");
     }
     let closed = unchanged(&read(declared("8859/1~KLINGON~8859/2", "x")));
     let closed = String::from_utf8(closed).unwrap();
@@ -226,10 +229,10 @@ fn a_message_in_utf_16_comes_back_in_it() {
         }
     }
     let other = bytes(&message("8859/1"), true, false);
-    assert_eq!(refused(other), (Some("MSH-18"), Problem::NotInCharset));
+    assert_eq!(refused(other), (Some("MSH-18"), PayloadError::NotInCharset));
     let mut cut = bytes(&message(""), true, false);
     cut.pop();
-    assert_eq!(refused(cut), (None, Problem::NotInCharset));
+    assert_eq!(refused(cut), (None, PayloadError::NotInCharset));
 }
 
 #[test]
@@ -249,9 +252,9 @@ fn character_sets_are_those_of_msh_18() {
     let diagnosis = format("").read(&ascii).unwrap_err();
     assert_eq!(
         (diagnosis.problem, diagnosis.byte),
-        (Problem::NotInCharset, ascii.len() - 1)
+        (PayloadError::NotInCharset, ascii.len() - 1)
     );
-    assert_eq!(refused(latin("", b"Jos\xe9")), (None, Problem::NotUtf8));
+    assert_eq!(refused(latin("", b"Jos\xe9")), (None, PayloadError::NotUtf8));
     assert_eq!(text(latin("8859/2", b"\xa3ukasz")), "Łukasz");
     assert_eq!(text(latin("8859/2", br"\XA3\ukasz")), "Łukasz");
     assert_eq!(text(latin("BIG-5", b"\xb3\x7c~\xa7\xf5")), "逖\n李");
@@ -259,10 +262,13 @@ fn character_sets_are_those_of_msh_18() {
     assert_eq!(text(latin("KS X 1001", b"\xb1\xe8")), "김");
     assert_eq!(text(latin("~ISO IR87", b"\x1b$B;3ED\x1b(B.")), "山田.");
     assert_eq!(text(latin("UNICODE", "José".as_bytes())), "José");
-    assert_eq!(refused(latin("8859/7", b"a\xff")), (None, Problem::NotInCharset));
+    assert_eq!(
+        refused(latin("8859/7", b"a\xff")),
+        (None, PayloadError::NotInCharset)
+    );
     assert_eq!(
         refused(latin("UNICODE UTF-16", b"Jos")),
-        (Some("MSH-18"), Problem::NotInCharset)
+        (Some("MSH-18"), PayloadError::NotInCharset)
     );
     for charset in [
         "8859/10",
@@ -273,7 +279,7 @@ fn character_sets_are_those_of_msh_18() {
     ] {
         assert_eq!(
             refused(latin(charset, b"Jos")),
-            (Some("MSH-18"), Problem::UnsupportedCharset),
+            (Some("MSH-18"), PayloadError::UnsupportedCharset),
             "{charset}"
         );
     }
@@ -287,14 +293,14 @@ fn character_sets_are_those_of_msh_18() {
 fn a_switch_of_the_character_set_is_refused_where_it_is_read() {
     assert_eq!(
         refused(observation("TX", r"\C2842\Okafor")),
-        (Some("OBX-5"), Problem::UnsupportedEscape)
+        (Some("OBX-5"), PayloadError::UnsupportedEscape)
     );
     assert_eq!(
         refused(message(
             "ORU^R01",
             &[r"PID|1||7||\M244242\^Ada", "OBX|1|TX|N||Seen."]
         )),
-        (Some("PID-5"), Problem::UnsupportedEscape)
+        (Some("PID-5"), PayloadError::UnsupportedEscape)
     );
     assert_eq!(
         text(message("ORU^R01", &[r"ZZZ|\C2842\", "OBX|1|TX|N||Seen."])),
@@ -329,18 +335,18 @@ fn what_is_no_message_is_refused() {
         "MSH",
         "PID|1\rMSH|^~\\&|",
     ] {
-        assert_eq!(refused(other).1, Problem::NotHl7, "{other}");
+        assert_eq!(refused(other).1, PayloadError::NotHl7, "{other}");
     }
-    assert_eq!(refused("MSH|^~^&|a"), (Some("MSH-2"), Problem::NotHl7));
+    assert_eq!(refused("MSH|^~^&|a"), (Some("MSH-2"), PayloadError::NotHl7));
     assert_eq!(
         refused(observation("TX", "Seen.") + "and a line\r").1,
-        Problem::NotHl7
+        PayloadError::NotHl7
     );
     let two = observation("TX", "Seen.").repeat(2);
-    assert_eq!(refused(two), (Some("MSH"), Problem::Duplicate));
+    assert_eq!(refused(two), (Some("MSH"), PayloadError::Duplicate));
     assert_eq!(
         refused(message("ZPT^Z01", &["NTE|1||Seen."])),
-        (Some("MSH-9"), Problem::Unsupported)
+        (Some("MSH-9"), PayloadError::Unsupported)
     );
 }
 
@@ -361,7 +367,7 @@ fn messages_in_pieces_are_refused() {
     let note = observation("TX", "The first half");
     assert_eq!(
         refused(note.clone() + "DSC|X-1"),
-        (Some("DSC-1"), Problem::Fragmented)
+        (Some("DSC-1"), PayloadError::Fragmented)
     );
     assert_eq!(text(note.clone() + "DSC|"), "The first half");
     for blank in ["   ", "\"\""] {
@@ -369,7 +375,7 @@ fn messages_in_pieces_are_refused() {
         assert_eq!(text(whole), "The first half");
     }
     let continued = note.replace("|2.5.1", "|2.5.1||X-1");
-    assert_eq!(refused(continued), (Some("MSH-14"), Problem::Fragmented));
+    assert_eq!(refused(continued), (Some("MSH-14"), PayloadError::Fragmented));
 }
 
 #[test]
@@ -384,7 +390,7 @@ fn an_addendum_of_a_segment_is_joined_to_it() {
     );
     assert_eq!(text(note), "The first half and the second\nand more\n\nSeen.");
     let alone = message("ORU^R01", &["ADD|the second half"]);
-    assert_eq!(refused(alone), (Some("ADD"), Problem::Fragmented));
+    assert_eq!(refused(alone), (Some("ADD"), PayloadError::Fragmented));
 }
 
 #[test]
@@ -407,7 +413,7 @@ fn pieces_in_one_payload_are_joined() {
         format!("{first}{second}"),
     ] {
         let (_, problem) = refused(other);
-        assert_eq!(problem, Problem::Fragmented);
+        assert_eq!(problem, PayloadError::Fragmented);
     }
 }
 
@@ -422,8 +428,8 @@ fn a_batch_of_one_message_is_that_message() {
     let changes = super::envelope(&event).changes();
     assert!(changes.iter().any(|change| change.path == "FHS"));
     let two = format!("FHS|^~\\&\r{note}{note}FTS|1\r");
-    assert_eq!(refused(two), (Some("MSH"), Problem::Duplicate));
-    assert_eq!(refused("FHS|^~\\&\rFTS|0").1, Problem::NotHl7);
+    assert_eq!(refused(two), (Some("MSH"), PayloadError::Duplicate));
+    assert_eq!(refused("FHS|^~\\&\rFTS|0").1, PayloadError::NotHl7);
 }
 
 #[test]
@@ -433,12 +439,15 @@ fn limits_hold() {
     let over = small
         .read(observation("TX", "Ten of it.").as_bytes())
         .unwrap_err();
-    assert_eq!((over.field, over.problem), (Some("OBX-5"), Problem::TooLarge));
+    assert_eq!(
+        (over.field, over.problem),
+        (Some("OBX-5"), PayloadError::TooLarge)
+    );
     let lines = "~".repeat(1 << 18);
     assert_eq!(
         refused(observation("TX", &lines)),
-        (Some("OBX-5"), Problem::TooComplex)
+        (Some("OBX-5"), PayloadError::TooComplex)
     );
     let names = message("ORU^R01", &[&format!("PID|1||7||{}", "A~".repeat(1 << 16))]);
-    assert_eq!(refused(names), (Some("PID-5"), Problem::TooComplex));
+    assert_eq!(refused(names), (Some("PID-5"), PayloadError::TooComplex));
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use apache_avro::types::Value;
 use lethe_core::{EventKind, KnownKind, NoteEvent};
 use lethe_format::registry::Language;
-use lethe_format::{Diagnosis, FormatConfig, Problem};
+use lethe_format::{Diagnosis, FormatConfig, PayloadError};
 
 use super::{KNOWN_AVSC, NOTE_AVSC, NOTE_FIELDS, Shelf, TEXT, file, known};
 
@@ -77,7 +77,7 @@ fn framed_payloads_are_read_by_a_schema_file_only_if_they_name_it() {
             .read(include_bytes!("golden/note.avro.bin"))
     };
     assert_eq!(read(7).unwrap().text.expose(), TEXT);
-    assert_eq!(read(8).unwrap_err().problem, Problem::UnknownSchema);
+    assert_eq!(read(8).unwrap_err().problem, PayloadError::UnknownSchema);
 }
 
 #[test]
@@ -141,11 +141,11 @@ fn a_moment_is_milliseconds_whatever_its_unit() {
         "local-timestamp-millis",
         Value::LocalTimestampMillis(1_709_251_199_250),
     );
-    assert_eq!(nowhere.unwrap_err(), (Some("authored_at"), Problem::NoZone));
+    assert_eq!(nowhere.unwrap_err(), (Some("authored_at"), PayloadError::NoZone));
     let day = r#"{"type":"int","logicalType":"date"}"#;
     assert_eq!(
         with("authored_at", day, Value::Date(0)).unwrap_err().problem,
-        Problem::NoZone
+        PayloadError::NoZone
     );
     let written = with(
         "authored_at",
@@ -185,7 +185,7 @@ fn a_field_of_another_type_is_named() {
         let diagnosis = with(field, kind, value).unwrap_err();
         assert_eq!(
             (diagnosis.field, diagnosis.problem),
-            (Some(field), Problem::WrongType),
+            (Some(field), PayloadError::WrongType),
             "{kind}"
         );
     }
@@ -193,7 +193,7 @@ fn a_field_of_another_type_is_named() {
     let unknown = with("event", symbols, Value::Enum(0, "GONE".into())).unwrap_err();
     assert_eq!(
         (unknown.field, unknown.problem),
-        (Some("event"), Problem::UnknownEvent)
+        (Some("event"), PayloadError::UnknownEvent)
     );
 }
 
@@ -231,11 +231,11 @@ fn a_path_may_go_through_a_map() {
     let shorter = format
         .read(&[b"\x03\x28", &ids[..], text, b"\0"].concat())
         .unwrap_err();
-    assert_eq!(shorter.problem, Problem::NotOfSchema);
+    assert_eq!(shorter.problem, PayloadError::NotOfSchema);
     let twice = format
         .read(&[b"\x04", &text[..], text, b"\0"].concat())
         .unwrap_err();
-    assert_eq!(twice.problem, Problem::Duplicate);
+    assert_eq!(twice.problem, PayloadError::Duplicate);
 }
 
 #[test]
@@ -247,10 +247,10 @@ fn a_field_that_the_schema_has_no_place_for_is_told_from_one_that_is_null() {
         (diagnosis.field, diagnosis.problem)
     };
     let unmapped = problem("", include_bytes!("golden/note.avro.bin"));
-    assert_eq!(unmapped, (Some("note_id"), Problem::NotInSchema));
+    assert_eq!(unmapped, (Some("note_id"), PayloadError::NotInSchema));
     let needed = format!("{NOTE_FIELDS}\nrequired = [\"version\"]");
     let null = problem(&needed, include_bytes!("golden/deleted.avro.bin"));
-    assert_eq!(null, (Some("version"), Problem::Missing));
+    assert_eq!(null, (Some("version"), PayloadError::Missing));
 }
 
 #[test]
@@ -266,6 +266,6 @@ fn a_text_over_the_limit_is_too_large() {
     let diagnosis = format.read(include_bytes!("golden/note.avro.bin")).unwrap_err();
     assert_eq!(
         (diagnosis.field, diagnosis.problem),
-        (Some("text"), Problem::TooLarge)
+        (Some("text"), PayloadError::TooLarge)
     );
 }

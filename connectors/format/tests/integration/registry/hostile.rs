@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lethe_format::registry::Language;
-use lethe_format::{Format, Problem};
+use lethe_format::{Format, PayloadError};
 
 use super::{NOTE_PROTO, PEOPLE_PROTO, Shelf};
 
@@ -15,7 +15,7 @@ fn avro(schema: &str) -> Box<dyn Format> {
 }
 
 /// The problem with a payload, and that it was found at once: counted out, what these claim would take years.
-fn problem(format: &dyn Format, payload: &[u8]) -> Problem {
+fn problem(format: &dyn Format, payload: &[u8]) -> PayloadError {
     format.prepare(payload).unwrap();
     let began = Instant::now();
     let problem = format.read(payload).unwrap_err().problem;
@@ -44,13 +44,13 @@ fn a_length_that_is_not_there_is_cut_short() {
                 format!(r#"{{"type":"record","name":"N","fields":[{{"name":"{field}","type":{kind}}}]}}"#);
             let format = avro(&schema);
             let expected = if field == "text" && kind.contains("bytes") {
-                Problem::WrongType
+                PayloadError::WrongType
             } else {
-                Problem::Truncated
+                PayloadError::Truncated
             };
             assert_eq!(problem(&*format, &framed(&[&MOST, b"abc"])), expected);
-            if expected == Problem::Truncated {
-                assert_eq!(problem(&*format, &framed(&[&LEAST])), Problem::NotOfSchema);
+            if expected == PayloadError::Truncated {
+                assert_eq!(problem(&*format, &framed(&[&LEAST])), PayloadError::NotOfSchema);
             }
         }
     }
@@ -65,7 +65,7 @@ fn a_list_of_more_items_than_there_can_be_is_not_counted_out() {
         );
         // Without end: each block claims all there could be.
         let payload = framed(&[&MOST.repeat(1000), &[0]]);
-        assert_eq!(problem(&*avro(&schema), &payload), Problem::NotInSchema);
+        assert_eq!(problem(&*avro(&schema), &payload), PayloadError::NotInSchema);
     }
     for (kind, value) in [("array", "items"), ("map", "values")] {
         let schema = format!(
@@ -74,13 +74,16 @@ fn a_list_of_more_items_than_there_can_be_is_not_counted_out() {
         let format = avro(&schema);
         assert_eq!(
             problem(&*format, &framed(&[&MOST, &[0; 100]])),
-            Problem::Truncated
+            PayloadError::Truncated
         );
         // A block of the least count, which has no opposite, and of a length that is not there.
-        assert_eq!(problem(&*format, &framed(&[&LEAST, &MOST])), Problem::Truncated);
+        assert_eq!(
+            problem(&*format, &framed(&[&LEAST, &MOST])),
+            PayloadError::Truncated
+        );
         assert_eq!(
             problem(&*format, &framed(&[&LEAST, &LEAST])),
-            Problem::NotOfSchema
+            PayloadError::NotOfSchema
         );
     }
 }
@@ -94,11 +97,11 @@ fn identifiers_that_take_no_byte_are_not_counted_out() {
     };
     assert_eq!(
         problem(&*known(r#""null""#), &framed(&[&MOST, &[0]])),
-        Problem::WrongType
+        PayloadError::WrongType
     );
     let entry = r#"{"type":"record","name":"E","fields":[{"name":"kind","type":"string"},{"name":"value","type":{"type":"array","items":"null"}}]}"#;
     let payload = framed(&[&[2, 0], &MOST, &[0, 0]]);
-    assert_eq!(problem(&*known(entry), &payload), Problem::NotInSchema);
+    assert_eq!(problem(&*known(entry), &payload), PayloadError::NotInSchema);
 }
 
 #[test]
@@ -106,13 +109,16 @@ fn a_list_within_itself_is_followed_so_far_and_no_further() {
     let linked = r#"{"type":"record","name":"N","fields":[{"name":"other","type":["null","N"]}]}"#;
     assert_eq!(
         problem(&*avro(linked), &framed(&[&[2; 100_000]])),
-        Problem::TooDeep
+        PayloadError::TooDeep
     );
     let tree = r#"{"type":"record","name":"N","fields":[{"name":"known","type":["null",{"type":"array","items":"N"}]}]}"#;
-    assert_eq!(problem(&*avro(tree), &framed(&[&[2; 100_000]])), Problem::TooDeep);
+    assert_eq!(
+        problem(&*avro(tree), &framed(&[&[2; 100_000]])),
+        PayloadError::TooDeep
+    );
     // A record that is inside itself always: no payload can be of it.
     let endless = r#"{"type":"record","name":"N","fields":[{"name":"other","type":"N"}]}"#;
-    assert_eq!(problem(&*avro(endless), &framed(&[])), Problem::TooDeep);
+    assert_eq!(problem(&*avro(endless), &framed(&[])), PayloadError::TooDeep);
 }
 
 #[test]
@@ -132,9 +138,9 @@ fn records_that_multiply_take_no_longer_than_their_bytes() {
         }
         let schema = format!(r#"{{"type":"record","name":"N","fields":[{{"name":"other","type":{kind}}}]}}"#);
         let expected = if innermost.contains("null") {
-            Problem::NotInSchema
+            PayloadError::NotInSchema
         } else {
-            Problem::Truncated
+            PayloadError::Truncated
         };
         let bytes = if innermost.contains("null") { 0 } else { 100_000 };
         assert_eq!(problem(&*avro(&schema), &framed(&[&vec![0; bytes]])), expected);
@@ -148,7 +154,7 @@ fn a_schema_without_end_is_no_schema() {
         r#"{"type":"array","items":"#.repeat(5_000),
         "}".repeat(5_000)
     );
-    assert_eq!(problem(&*avro(&deep), &framed(&[])), Problem::UnusableSchema);
+    assert_eq!(problem(&*avro(&deep), &framed(&[])), PayloadError::UnusableSchema);
     let shelf = Arc::new(Shelf::default());
     let messages = format!(
         "syntax = \"proto3\"; {}{}",
@@ -164,7 +170,10 @@ fn a_schema_without_end_is_no_schema() {
     shelf.put(2, Language::Protobuf, &options, &[]);
     let format = shelf.format("protobuf", "");
     for id in [1, 2] {
-        assert_eq!(problem(&*format, &[0, 0, 0, 0, id, 0]), Problem::UnusableSchema);
+        assert_eq!(
+            problem(&*format, &[0, 0, 0, 0, id, 0]),
+            PayloadError::UnusableSchema
+        );
     }
 }
 
@@ -186,16 +195,20 @@ fn a_message_that_claims_more_than_it_has_is_cut_short() {
         b"\x12\x02\x0a\x09",
         b"\x09\0",
     ] {
-        assert_eq!(problem(&*format, &small(bytes)), Problem::Truncated, "{bytes:?}");
+        assert_eq!(
+            problem(&*format, &small(bytes)),
+            PayloadError::Truncated,
+            "{bytes:?}"
+        );
     }
     // Groups in groups, which nothing here has a name for.
-    assert_eq!(problem(&*format, &small(&[0x7b; 100_000])), Problem::TooDeep);
+    assert_eq!(problem(&*format, &small(&[0x7b; 100_000])), PayloadError::TooDeep);
     // Identifiers that are empty, and fields that are skipped.
     let many = b"\x12\x00".repeat(100_000);
-    assert_eq!(problem(&*format, &small(&many)), Problem::Missing);
+    assert_eq!(problem(&*format, &small(&many)), PayloadError::Missing);
     assert_eq!(
         problem(&*format, &small(&b"\x78\x00".repeat(100_000))),
-        Problem::Missing
+        PayloadError::Missing
     );
 }
 
@@ -230,7 +243,7 @@ fn no_diagnosis_shows_the_payload() {
     ];
     for read in read {
         let diagnosis = read.unwrap_err();
-        let said = format!("{diagnosis} {diagnosis:?}");
-        assert!(!said.contains(secret), "{said}");
+        let message = format!("{diagnosis} {diagnosis:?}");
+        assert!(!message.contains(secret), "{message}");
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lethe_core::{EventKind, KnownKind};
 use lethe_format::registry::Language;
-use lethe_format::{Format, FormatConfig, Problem};
+use lethe_format::{Format, FormatConfig, PayloadError};
 
 use super::{NOTE_FIELDS, NOTE_PROTO, PEOPLE_PROTO, Shelf, TEXT, file, known};
 
@@ -131,13 +131,16 @@ fn what_proto3_does_not_write_is_an_empty_text_but_no_id() {
     let event = format.read(b"\x0a\x01n").unwrap();
     assert_eq!((event.text.len(), event.patient_id), (0, None));
     let none = format.read(b"\x12\x01t").unwrap_err();
-    assert_eq!((none.field, none.problem), (Some("note_id"), Problem::Missing));
+    assert_eq!(
+        (none.field, none.problem),
+        (Some("note_id"), PayloadError::Missing)
+    );
     for told in [
         of("proto3", "string note_id = 1; optional string text = 2;"),
         of("proto2", "optional string note_id = 1; optional string text = 2;"),
     ] {
         let none = told.read(b"\x0a\x01n").unwrap_err();
-        assert_eq!((none.field, none.problem), (Some("text"), Problem::Missing));
+        assert_eq!((none.field, none.problem), (Some("text"), PayloadError::Missing));
         assert_eq!(told.read(b"\x0a\x01n\x12\x00").unwrap().text.len(), 0);
     }
 }
@@ -227,18 +230,24 @@ fn a_field_of_another_type_is_named() {
         let diagnosis = of("proto3", body).read(payload).unwrap_err();
         assert_eq!(
             (diagnosis.field, diagnosis.problem),
-            (Some("note_id"), Problem::WrongType),
+            (Some("note_id"), PayloadError::WrongType),
             "{body}"
         );
     }
     let known = of("proto3", "repeated string known = 1;")
         .read(b"\x0a\x01n")
         .unwrap_err();
-    assert_eq!((known.field, known.problem), (Some("known"), Problem::WrongType));
+    assert_eq!(
+        (known.field, known.problem),
+        (Some("known"), PayloadError::WrongType)
+    );
     let none = of("proto3", "string note_id = 1;")
         .read(b"\x0a\x01n")
         .unwrap_err();
-    assert_eq!((none.field, none.problem), (Some("text"), Problem::NotInSchema));
+    assert_eq!(
+        (none.field, none.problem),
+        (Some("text"), PayloadError::NotInSchema)
+    );
 }
 
 #[test]
@@ -253,13 +262,13 @@ fn a_field_that_is_written_as_its_type_is_not_is_refused() {
     ] {
         assert_eq!(
             format.read(payload).unwrap_err().problem,
-            Problem::NotOfSchema,
+            PayloadError::NotOfSchema,
             "{payload:?}"
         );
     }
     assert_eq!(
         format.read(b"\x0a\x02\xff\xfe").unwrap_err().problem,
-        Problem::NotUtf8
+        PayloadError::NotUtf8
     );
 }
 
@@ -270,7 +279,7 @@ fn a_message_that_the_file_does_not_have_is_refused() {
         let payload = [b"\0\0\0\0\x02", path].concat();
         assert_eq!(
             format.read(&payload).unwrap_err().problem,
-            Problem::UnusableSchema
+            PayloadError::UnusableSchema
         );
     }
 }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use lethe_core::{Coordinates, QuarantineCode, Record};
 use lethe_format::registry::Language;
-use lethe_format::{Format, Problem};
+use lethe_format::{Format, PayloadError};
 
 use super::{NOTE_AVSC, NOTE_FIELDS, Shelf};
 
 const NOTE: &[u8] = include_bytes!("golden/note.avro.bin");
 
-fn problem(format: &dyn Format, payload: &[u8]) -> Problem {
+fn problem(format: &dyn Format, payload: &[u8]) -> PayloadError {
     format.read(payload).unwrap_err().problem
 }
 
@@ -36,7 +36,7 @@ fn a_schema_that_is_not_there_quarantines_its_records_and_is_not_asked_for_each_
     let format = shelf.format("avro", NOTE_FIELDS);
     for _ in 0..3 {
         format.prepare(NOTE).unwrap();
-        assert_eq!(problem(&*format, NOTE), Problem::UnknownSchema);
+        assert_eq!(problem(&*format, NOTE), PayloadError::UnknownSchema);
     }
     assert_eq!(shelf.asked(), 1);
     let record = format.decode(Coordinates::default(), NOTE);
@@ -74,7 +74,7 @@ fn who_reads_without_preparing_is_told_that_the_schema_could_not_be_asked_for() 
     let shelf = Arc::new(Shelf::default());
     shelf.leave(Some("gone"));
     let format = shelf.format("avro", NOTE_FIELDS);
-    assert_eq!(problem(&*format, NOTE), Problem::SchemaUnavailable);
+    assert_eq!(problem(&*format, NOTE), PayloadError::SchemaUnavailable);
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_payload_without_a_frame_needs_no_schema() {
         let format = shelf.format(kind, "");
         for payload in [&b""[..], b"\0\0\0", b"{\"note_id\":1}"] {
             format.prepare(payload).unwrap();
-            assert_eq!(problem(&*format, payload), Problem::NotFramed);
+            assert_eq!(problem(&*format, payload), PayloadError::NotFramed);
         }
     }
     assert_eq!(shelf.asked(), 0);
@@ -111,7 +111,7 @@ fn a_schema_that_cannot_be_used_quarantines_its_records() {
         format.prepare(&payload).unwrap();
         assert_eq!(
             problem(&*format, &payload),
-            Problem::UnusableSchema,
+            PayloadError::UnusableSchema,
             "schema {id}"
         );
     }
@@ -128,7 +128,7 @@ fn a_schema_that_cannot_be_used_quarantines_its_records() {
     for id in 1..=3 {
         assert_eq!(
             problem(&*format, &[0, 0, 0, 0, id, 0]),
-            Problem::UnusableSchema,
+            PayloadError::UnusableSchema,
             "schema {id}"
         );
     }
@@ -145,6 +145,6 @@ fn a_schema_that_is_no_note_quarantines_its_records() {
         &[],
     );
     let format = shelf.format("avro", "");
-    assert_eq!(problem(&*format, &[0, 0, 0, 0, 1, 0]), Problem::NotAnObject);
-    assert_eq!(problem(&*format, &[0, 0, 0, 0, 2]), Problem::NotInSchema);
+    assert_eq!(problem(&*format, &[0, 0, 0, 0, 1, 0]), PayloadError::NotAnObject);
+    assert_eq!(problem(&*format, &[0, 0, 0, 0, 2]), PayloadError::NotInSchema);
 }

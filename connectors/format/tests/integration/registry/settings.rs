@@ -38,8 +38,11 @@ fn a_schema_file_that_is_none_is_named() {
         ("protobuf", "/gone.proto"),
         ("protobuf", proto.as_str()),
     ] {
-        let said = error(&format!("kind = \"{kind}\"\nschema_file = \"{path}\""));
-        assert!(said.starts_with(&format!("`schema_file`: {path}: ")), "{said}");
+        let message = error(&format!("kind = \"{kind}\"\nschema_file = \"{path}\""));
+        assert!(
+            message.starts_with(&format!("`schema_file`: {path}: ")),
+            "{message}"
+        );
     }
 }
 

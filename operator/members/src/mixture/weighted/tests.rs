@@ -47,7 +47,7 @@ fn the_weight_is_equation_6_by_hand() {
 }
 
 #[test]
-fn no_weight_beside_it_loses_less() {
+fn no_other_weight_loses_less() {
     let mut random = ChaCha8Rng::seed_from_u64(3);
     let tokens = 300;
     let mut draw = || -> Vec<f32> {
@@ -119,14 +119,14 @@ fn the_mixture_follows_the_scheme_whatever_the_order_of_the_second_member_s_labe
     for token in marginals[0].chunks_exact(5) {
         assert!((token.iter().sum::<f32>() - 1.0).abs() < 1e-6);
     }
-    let said = mixed.tag(&batch).remove(0).unwrap();
-    let found: Vec<_> = said
+    let predictions = mixed.tag(&batch).remove(0).unwrap();
+    let found: Vec<_> = predictions
         .iter()
         .map(|a| (a.span.start(), a.span.end(), a.label.0))
         .collect();
     // 0.475 against 0.525 for A; 0.85 goes on with it; O has 0.65 of the last.
     assert_eq!(found, [(0, 5, 0)]);
-    assert!((said.iter().next().unwrap().score - 0.525).abs() < 1e-6);
+    assert!((predictions.iter().next().unwrap().score - 0.525).abs() < 1e-6);
     assert_eq!(mixed.name(), "both");
 }
 
@@ -149,8 +149,8 @@ fn a_member_that_tells_last_tokens_apart_mixes_with_one_that_does_not() {
     };
     let mixed = Weighted::new("both", Arc::new(first), Arc::new(second), &weight, &labels()).unwrap();
     assert_eq!(mixed.marginals(&batch), [[0.375, 0.625, 0.0, 0.25, 0.0, 0.75]]);
-    let said = mixed.tag(&batch).remove(0).unwrap();
-    let found: Vec<_> = said
+    let predictions = mixed.tag(&batch).remove(0).unwrap();
+    let found: Vec<_> = predictions
         .iter()
         .map(|a| (a.span.start(), a.span.end(), a.score))
         .collect();
@@ -250,11 +250,15 @@ fn where_members_err_apart_the_mixture_is_better_than_either() {
             .iter()
             .zip(&gold)
             .zip(batch.notes())
-            .map(|((said, gold), note)| {
-                let marks = said.as_ref().unwrap().iter();
+            .map(|((predictions, gold), note)| {
+                let marks = predictions.as_ref().unwrap().iter();
                 let marks = marks.map(|one| Mark::gold(one.span, ["A", "B"][usize::from(one.label.0)]));
-                let said = tags.encode(note.tokens, &marks.collect::<Vec<_>>());
-                said.iter().zip(gold).filter(|(said, gold)| said != gold).count()
+                let predictions = tags.encode(note.tokens, &marks.collect::<Vec<_>>());
+                predictions
+                    .iter()
+                    .zip(gold)
+                    .filter(|(predictions, gold)| predictions != gold)
+                    .count()
             });
         tokens.sum()
     };

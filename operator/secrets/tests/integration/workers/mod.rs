@@ -142,14 +142,14 @@ pub(crate) fn race(kind: &str, place: &str, processes: usize, values: usize) -> 
     let mut all: Vec<_> = (0..processes)
         .map(|_| start(kind, place, "race", &values.to_string()))
         .collect();
-    let mut said: Vec<_> = all.iter_mut().map(lines).collect();
-    for lines in &mut said {
+    let mut answer: Vec<_> = all.iter_mut().map(lines).collect();
+    for lines in &mut answer {
         assert_eq!(lines.next().unwrap(), "ready");
     }
     for child in &mut all {
         child.stdin.take().unwrap().write_all(b"go\n").unwrap();
     }
-    let told = said.into_iter().map(Iterator::collect).collect();
+    let told = answer.into_iter().map(Iterator::collect).collect();
     for mut child in all {
         assert!(child.wait().unwrap().success());
     }
@@ -167,10 +167,10 @@ pub(crate) fn killed(
     let mut all: Vec<_> = (0..processes)
         .map(|_| start(kind, place, "until-killed", prefix))
         .collect();
-    let said: Vec<_> = all.iter_mut().map(lines).collect();
+    let answer: Vec<_> = all.iter_mut().map(lines).collect();
     let told = std::thread::scope(|scope| {
         let (sender, receiver) = std::sync::mpsc::channel();
-        let readers: Vec<_> = said
+        let readers: Vec<_> = answer
             .into_iter()
             .map(|lines| {
                 let sender = sender.clone();

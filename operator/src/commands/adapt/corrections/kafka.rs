@@ -18,9 +18,9 @@ use lethe_connectors::kafka::source::{
 use lethe_connectors::sink::Receipt;
 
 use super::worker::Worker;
-use crate::brokers::{credentials, identity, log_in_anew, logs, renewed_within};
+use crate::brokers::{credentials, identity, log_in_again, logs, reload_within};
 use crate::config::Config;
-use crate::renewal::{Part, Secrets};
+use crate::credential_reload::{Part, Secrets};
 
 /// The memory for fetching.
 const FETCH: usize = 16 << 20;
@@ -45,14 +45,14 @@ pub(super) fn learn(
     let until = until_end.then(|| logs(kafka, stop, None)).transpose()?;
     let settings = SourceSettings {
         credentials: credentials(kafka, FETCH)?,
-        refused: renewed_within(config, kafka),
+        refused: reload_within(config, kafka),
         topics: kafka.topics.clone(),
         drain: config.resources.drain(),
         statistics: Duration::ZERO,
         stop: stop.clone(),
         until,
     };
-    let renewed = commands.clone();
+    let reloaded = commands.clone();
     let (sender, records) = channel();
     let inlet = Arc::new(Inlet {
         positions: Mutex::new(worker.positions().clone()),
@@ -71,10 +71,10 @@ pub(super) fn learn(
         });
         let (over, ends) = channel();
         scope.spawn(move || {
-            Secrets::of(config, &[Part::Source]).watch(&ends, |_, now, stopped| {
+            Secrets::of(config, &[Part::Source]).poll(&ends, |_, now, stopped| {
                 let kafka = now.corrections.as_ref().map(|corrections| corrections.kafka(now));
                 match kafka.transpose()?.flatten() {
-                    Some(kafka) => log_in_anew(&kafka, FETCH, &renewed, stopped),
+                    Some(kafka) => log_in_again(&kafka, FETCH, &reloaded, stopped),
                     None => Ok(()),
                 }
             });
@@ -185,7 +185,7 @@ impl Lanes for Inlet {
 
     fn flush(&self) {}
 
-    fn lose(&self, _: &[Partition]) {}
+    fn abandon(&self, _: &[Partition]) {}
 
     fn halt(&self, (topic, partition): &Partition, why: &Halt) {
         match why {
@@ -195,7 +195,7 @@ impl Lanes for Inlet {
             Halt::Unreadable { offset, why } => {
                 tracing::error!("{topic}/{partition}: the batch at offset {offset} cannot be read: {why}")
             }
-            Halt::MadeAnew { before, now } => tracing::error!(
+            Halt::Recreated { before, now } => tracing::error!(
                 "{topic}/{partition}: the topic was deleted and recreated (topic id {before}, now {now}); use a new state folder"
             ),
         }

@@ -54,9 +54,9 @@ pub(crate) fn run(args: &CorrectionsArgs) -> anyhow::Result<()> {
 
 /// Opens the state folder.
 fn site(config: &Config, corrections: &CorrectionsConfig) -> anyhow::Result<Site> {
-    let kept_back = match &corrections.kept_back {
+    let held_out = match &corrections.held_out {
         Some(path) => lethe_corpus::read(path, None)
-            .map_err(|error| usage(format!("key `corrections.kept_back`: {error}")))?,
+            .map_err(|error| usage(format!("key `corrections.held_out`: {error}")))?,
         None => Vec::new(),
     };
     let setup = Setup {
@@ -65,13 +65,13 @@ fn site(config: &Config, corrections: &CorrectionsConfig) -> anyhow::Result<Site
         dictionary: config.engine.dictionary()?,
         first: corrections.first.clone(),
         keep_share: corrections.keep_share,
-        kept_back,
+        held_out,
     };
     Site::open(setup).map_err(|error| match error {
         error @ (CorrectionsError::First { .. } | CorrectionsError::State(StateError::Begun { .. })) => {
             usage(format!("`[corrections]`: {error}"))
         }
-        error @ CorrectionsError::Gold { .. } => usage(format!("key `corrections.kept_back`: {error}")),
+        error @ CorrectionsError::Gold { .. } => usage(format!("key `corrections.held_out`: {error}")),
         error => error.into(),
     })
 }

@@ -141,7 +141,7 @@ fn told(verdict: &Verdict) -> String {
     let weight = verdict
         .weight
         .map_or("no".to_owned(), |weight| format!("{:.3}", 1.0 - weight));
-    let judged = if verdict.new.notes == 0 {
+    let comparison = if verdict.new.notes == 0 {
         "the held-out set is empty".to_owned()
     } else {
         format!(
@@ -150,7 +150,7 @@ fn told(verdict: &Verdict) -> String {
         )
     };
     format!(
-        "{} corrected notes, {} phrases, {weight} weight for naive Bayes; {judged}",
+        "{} corrected notes, {} phrases, {weight} weight for naive Bayes; {comparison}",
         verdict.notes, verdict.phrases
     )
 }

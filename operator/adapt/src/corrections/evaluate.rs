@@ -50,7 +50,7 @@ pub(super) fn score(bundle: &Bundle, documents: &[Document]) -> Result<Score, Ba
         notes: documents.len(),
         ..Score::default()
     };
-    for (document, said) in documents.iter().zip(decided(bundle, &documents)?) {
+    for (document, predictions) in documents.iter().zip(decided(bundle, &documents)?) {
         let gold = document.marks.iter();
         let count = |found: &[Span]| {
             gold.clone()
@@ -59,9 +59,9 @@ pub(super) fn score(bundle: &Bundle, documents: &[Document]) -> Result<Score, Ba
         };
         score.characters += count(&[]);
         // A note that a member fails on is quarantined: no span is found, and nothing leaks.
-        let marks = said.as_deref().unwrap_or_default();
+        let marks = predictions.as_deref().unwrap_or_default();
         score.strict += Counts::strict(&document.marks, marks);
-        if said.is_some() {
+        if predictions.is_some() {
             let found: Vec<Span> = marks.iter().map(|mark| mark.span).collect();
             score.leaked += count(&found);
         }

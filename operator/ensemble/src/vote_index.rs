@@ -11,7 +11,7 @@ use lethe_core::{Agreement, Annotation, Annotations, LabelId, MemberSet, Span, V
 use lethe_corpus::Counts;
 
 use crate::candidates::{Candidate, candidates};
-use crate::{Said, Tally};
+use crate::{PredictionSet, Tally};
 
 /// First byte of a character.
 const FIRST: u8 = 1;
@@ -24,9 +24,9 @@ const GOLD: u8 = 8;
 
 /// What all members said of all documents, ready to be voted on.
 #[derive(Clone, Debug)]
-pub struct Ballot {
-    alone: Vec<Alone>,
-    knots: Vec<Knot>,
+pub struct VoteIndex {
+    lone: Vec<LoneSpans>,
+    clusters: Vec<OverlapCluster>,
     /// Gold spans by label.
     gold: Vec<u64>,
     /// Characters that gold marks.
@@ -36,7 +36,7 @@ pub struct Ballot {
 
 /// All spans of one label that the same members predicted with the same scores, and that overlap no other.
 #[derive(Clone, Debug)]
-struct Alone {
+struct LoneSpans {
     /// The document's row where scores count, else 0.
     row: usize,
     members: u64,
@@ -61,8 +61,8 @@ struct Weight {
 
 /// Spans that hang together by overlaps. Offsets from where the first begins.
 #[derive(Clone, Debug)]
-struct Knot {
-    /// As of [`Alone`].
+struct OverlapCluster {
+    /// As of [`LoneSpans`].
     row: usize,
     candidates: Vec<Candidate>,
     /// The members with a span that overlaps each of them, itself included, and the best score of each member there.
@@ -85,35 +85,39 @@ struct Scratch {
 /// What decides between candidates (the least wins), and the candidate's place. As in [`Voting::decide`].
 type Ordered = (Reverse<u32>, u32, Reverse<usize>, Span, LabelId);
 
-impl Ballot {
+impl VoteIndex {
     /// Sorts out what was said. `O(n log n)` in the number of spans. Where `graded` is not given, scores are not kept: nobody is
     /// enough for [`Voting::solo_min_scores`].
-    pub fn new(said: &Said, graded: bool) -> Self {
-        let mut ballot = Self {
-            alone: Vec::new(),
-            knots: Vec::new(),
-            gold: vec![0; said.labels.labels().len()],
+    pub fn new(predictions: &PredictionSet, graded: bool) -> Self {
+        let mut vote_index = Self {
+            lone: Vec::new(),
+            clusters: Vec::new(),
+            gold: vec![0; predictions.labels.labels().len()],
             characters: 0,
-            documents: said.documents.len(),
+            documents: predictions.documents.len(),
         };
-        let mut alone = BTreeMap::new();
-        for (row, document) in said.documents.iter().enumerate() {
-            let gold = &said.gold[row];
+        let mut lone = BTreeMap::new();
+        for (row, document) in predictions.documents.iter().enumerate() {
+            let gold = &predictions.gold[row];
             for annotation in gold {
-                ballot.gold[usize::from(annotation.label.0)] += 1;
+                vote_index.gold[usize::from(annotation.label.0)] += 1;
             }
             let bytes = classes(&document.text, gold);
-            ballot.characters += weigh(&bytes).gold;
-            let heard = said.row(row);
-            let candidates = candidates(&heard);
-            let (row, heard) = if graded { (row, &heard[..]) } else { (0, &[][..]) };
+            vote_index.characters += weigh(&bytes).gold;
+            let row_predictions = predictions.row(row);
+            let candidates = candidates(&row_predictions);
+            let (row, row_predictions) = if graded {
+                (row, &row_predictions[..])
+            } else {
+                (0, &[][..])
+            };
             for group in groups(&candidates) {
-                ballot.take(row, group, &bytes, gold, heard, &mut alone);
+                vote_index.take(row, group, &bytes, gold, row_predictions, &mut lone);
             }
         }
-        ballot.alone = alone
+        vote_index.lone = lone
             .into_iter()
-            .map(|((row, members, label, scores), weight)| Alone {
+            .map(|((row, members, label, scores), weight)| LoneSpans {
                 row,
                 members,
                 scores,
@@ -121,7 +125,7 @@ impl Ballot {
                 weight,
             })
             .collect();
-        ballot
+        vote_index
     }
 
     fn take(
@@ -130,14 +134,16 @@ impl Ballot {
         group: &[Candidate],
         bytes: &[u8],
         gold: &Annotations,
-        heard: &[&Annotations],
-        alone: &mut BTreeMap<(usize, u64, LabelId, ScoreBits), Weight>,
+        row_predictions: &[&Annotations],
+        lone: &mut BTreeMap<(usize, u64, LabelId, ScoreBits), Weight>,
     ) {
         let start = group[0].span.start();
         let end = group.iter().map(|one| one.span.end()).fold(start, usize::max);
         if let [one] = group {
-            let scores = score_bits(heard, one.members, |_, said| is(one, said));
-            let weight = alone.entry((row, one.members.0, one.label, scores)).or_default();
+            let scores = score_bits(row_predictions, one.members, |_, predictions| {
+                is(one, predictions)
+            });
+            let weight = lone.entry((row, one.members.0, one.label, scores)).or_default();
             weight.add(Weight {
                 spans: 1,
                 hits: u64::from(one.is_of(gold)),
@@ -150,17 +156,21 @@ impl Ballot {
         let over = |one: &Candidate| {
             let others = group.iter().filter(|other| other.span.overlaps(one.span));
             let members = others.fold(0, |members, other| members | other.members.0);
-            let fits = |member: usize, said: &Annotation| {
+            let fits = |member: usize, predictions: &Annotation| {
                 if one.members.contains(member) {
-                    is(one, said)
+                    is(one, predictions)
                 } else {
-                    said.span.overlaps(one.span)
+                    predictions.span.overlaps(one.span)
                 }
             };
-            (members, score_bits(heard, MemberSet(members), fits))
+            (members, score_bits(row_predictions, MemberSet(members), fits))
         };
-        let exact = |one: &Candidate| score_bits(heard, one.members, |_, said| is(one, said));
-        self.knots.push(Knot {
+        let exact = |one: &Candidate| {
+            score_bits(row_predictions, one.members, |_, predictions| {
+                is(one, predictions)
+            })
+        };
+        self.clusters.push(OverlapCluster {
             row,
             support: group.iter().map(over).collect(),
             scores: group.iter().map(exact).collect(),
@@ -216,11 +226,11 @@ impl Ballot {
     /// Labels that gold or a member has, by id.
     pub(crate) fn used(&self) -> Vec<bool> {
         let mut used: Vec<bool> = self.gold.iter().map(|&count| count > 0).collect();
-        let said = self.knots.iter().flat_map(|knot| &knot.candidates);
-        let said = said
+        let predictions = self.clusters.iter().flat_map(|cluster| &cluster.candidates);
+        let predictions = predictions
             .map(|one| one.label)
-            .chain(self.alone.iter().map(|one| one.label));
-        for label in said {
+            .chain(self.lone.iter().map(|one| one.label));
+        for label in predictions {
             used[usize::from(label.0)] = true;
         }
         used
@@ -229,18 +239,18 @@ impl Ballot {
     fn decide(&self, voting: &Voting, members: MemberSet, mut found: impl FnMut(LabelId, Weight)) {
         let corroborated = self.corroborated(voting, members);
         let is_corroborated = |row: usize| corroborated.as_ref().is_none_or(|rows| rows[row]);
-        for one in &self.alone {
+        for one in &self.lone {
             let scores = is_corroborated(one.row).then_some(one.scores.as_slice());
             if passes(voting, one.members, scores, members, one.label) {
                 found(one.label, one.weight);
             }
         }
         let mut scratch = Scratch::default();
-        for knot in &self.knots {
-            knot.decide(
+        for cluster in &self.clusters {
+            cluster.decide(
                 voting,
                 members,
-                is_corroborated(knot.row),
+                is_corroborated(cluster.row),
                 &mut scratch,
                 &mut found,
             );
@@ -252,11 +262,12 @@ impl Ballot {
         let mut rows = voting
             .require_corroboration
             .then(|| vec![false; self.documents])?;
-        for one in &self.alone {
+        for one in &self.lone {
             rows[one.row] |= passes(voting, one.members, None, members, one.label);
         }
-        for knot in &self.knots {
-            rows[knot.row] |= (0..knot.candidates.len()).any(|at| knot.passes(at, voting, members, false));
+        for cluster in &self.clusters {
+            rows[cluster.row] |=
+                (0..cluster.candidates.len()).any(|at| cluster.passes(at, voting, members, false));
         }
         Some(rows)
     }
@@ -271,7 +282,7 @@ impl Weight {
     }
 }
 
-impl Knot {
+impl OverlapCluster {
     fn decide(
         &self,
         voting: &Voting,
@@ -366,35 +377,37 @@ fn passes(voting: &Voting, agreed: u64, scores: Option<&[u32]>, among: MemberSet
     let Some(scores) = scores else {
         return false;
     };
-    let heard = MemberSet(agreed).iter().zip(scores);
-    let heard = heard.filter(|&(member, _)| among.contains(member));
+    let row_predictions = MemberSet(agreed).iter().zip(scores);
+    let row_predictions = row_predictions.filter(|&(member, _)| among.contains(member));
     voting.is_solo(
         label,
-        heard.map(|(_, &bits)| f32::from_bits(bits)).fold(0.0, f32::max),
+        row_predictions
+            .map(|(_, &bits)| f32::from_bits(bits))
+            .fold(0.0, f32::max),
     )
 }
 
-/// Returns the best score of each of these members among what fits; nothing if `heard` is empty.
+/// Returns the best score of each of these members among what fits; nothing if `row_predictions` is empty.
 fn score_bits(
-    heard: &[&Annotations],
+    row_predictions: &[&Annotations],
     members: MemberSet,
     fits: impl Fn(usize, &Annotation) -> bool,
 ) -> ScoreBits {
-    if heard.is_empty() {
+    if row_predictions.is_empty() {
         return ScoreBits::new();
     }
-    let surest = |member: usize| {
-        let scores = heard[member]
+    let best_score = |member: usize| {
+        let scores = row_predictions[member]
             .iter()
-            .filter(|said| fits(member, said))
-            .map(|said| said.score);
+            .filter(|predictions| fits(member, predictions))
+            .map(|predictions| predictions.score);
         scores.fold(0.0, f32::max).to_bits()
     };
-    members.iter().map(surest).collect()
+    members.iter().map(best_score).collect()
 }
 
-fn is(candidate: &Candidate, said: &Annotation) -> bool {
-    (said.span, said.label) == (candidate.span, candidate.label)
+fn is(candidate: &Candidate, predictions: &Annotation) -> bool {
+    (predictions.span, predictions.label) == (candidate.span, candidate.label)
 }
 
 fn best_rank(voting: &Voting, votes: u64) -> u32 {

@@ -15,27 +15,27 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
 /// Why a store request has no result.
 #[derive(Debug)]
-pub(crate) enum Unanswered {
+pub(crate) enum RetryError {
     /// The program was asked to stop.
     Stopped,
     /// The store responded with an error that a retry does not fix.
     Refused(ChainError),
 }
 
-impl From<Unanswered> for anyhow::Error {
-    fn from(unanswered: Unanswered) -> Self {
+impl From<RetryError> for anyhow::Error {
+    fn from(unanswered: RetryError) -> Self {
         match unanswered {
-            Unanswered::Stopped => Stopped.into(),
-            Unanswered::Refused(error) => error.into(),
+            RetryError::Stopped => Stopped.into(),
+            RetryError::Refused(error) => error.into(),
         }
     }
 }
 
-impl From<Unanswered> for LaneError {
-    fn from(unanswered: Unanswered) -> Self {
+impl From<RetryError> for LaneError {
+    fn from(unanswered: RetryError) -> Self {
         match unanswered {
-            Unanswered::Stopped => Self::Stopped,
-            Unanswered::Refused(error) => Self::Failed(error.to_string()),
+            RetryError::Stopped => Self::Stopped,
+            RetryError::Refused(error) => Self::Failed(error.to_string()),
         }
     }
 }
@@ -46,7 +46,7 @@ pub(crate) async fn probe(
     store: &dyn Store,
     telemetry: Option<&Telemetry>,
     stop: &Stop,
-) -> Result<(), Unanswered> {
+) -> Result<(), RetryError> {
     until_answered(telemetry, stop, || async { Ok(verify(store).await?) }).await
 }
 
@@ -55,7 +55,7 @@ pub(crate) async fn until_answered<T, F: Future<Output = Result<T, ChainError>>>
     telemetry: Option<&Telemetry>,
     stop: &Stop,
     ask: impl Fn() -> F,
-) -> Result<T, Unanswered> {
+) -> Result<T, RetryError> {
     let asking = async {
         let mut backoff = Backoff::new("store");
         loop {
@@ -68,7 +68,7 @@ pub(crate) async fn until_answered<T, F: Future<Output = Result<T, ChainError>>>
                     }
                     tokio::time::sleep(pause).await;
                 }
-                answer => return answer.map_err(Unanswered::Refused),
+                answer => return answer.map_err(RetryError::Refused),
             }
         }
     };
@@ -82,7 +82,7 @@ pub(crate) async fn until_answered<T, F: Future<Output = Result<T, ChainError>>>
     };
     tokio::select! {
         biased;
-        () = stop.requested() => Err(Unanswered::Stopped),
+        () = stop.requested() => Err(RetryError::Stopped),
         answer = asking => answer,
         () = living => unreachable!("this loop does not end"),
     }

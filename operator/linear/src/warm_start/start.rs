@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn before_the_first_step_every_old_weight_is_there_to_the_bit_beside_a_new_label() {
+    fn before_the_first_step_every_old_weight_is_unchanged_despite_a_new_label() {
         let (columns, gold, states) = invented(9, 30, 3);
         let data = Data::new(&columns, &gold, &states, 1);
         let width = states.width();
@@ -167,7 +167,7 @@ mod tests {
         let some = Data::new(&few, &gold[..2], &wider, 1);
         assert!(some.hashes.len() < data.hashes.len());
         let start = Start::new(&old, &wider, &some);
-        let new = Model::going_on(&old, &wider, unchanged(&start, old.form()), &some);
+        let new = Model::joined(&old, &wider, unchanged(&start, old.form()), &some);
         assert_eq!(new.scale().to_bits(), old.scale().to_bits());
         assert_eq!(new.size(), old.size());
         let places = places(&states, &wider);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::dataset::{files, read_parquet};
 
 /// Watches an output folder until it is ended.
-pub(crate) struct Watch {
+pub(crate) struct FolderMonitor {
     over: Arc<AtomicBool>,
     reader: Option<JoinHandle<Seen>>,
 }
@@ -25,7 +25,7 @@ pub(crate) struct Seen {
     pub(crate) half_written: Vec<String>,
 }
 
-impl Watch {
+impl FolderMonitor {
     /// Starts to watch a folder, which need not exist yet.
     pub(crate) fn over(folder: &Path) -> Self {
         let over = Arc::new(AtomicBool::new(false));
@@ -56,7 +56,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for FolderMonitor {
     fn drop(&mut self) {
         self.over.store(true, Ordering::SeqCst);
     }

@@ -11,19 +11,19 @@ use std::sync::Arc;
 
 use lethe_corpus::Document;
 use lethe_dictionaries::Dictionary;
-use lethe_learn::{Manifest, Training, Watch};
+use lethe_learn::{Manifest, Observer, Training};
 
 pub(crate) use start::{Start, places};
 
 use crate::member::{MemberError, Opened, opened};
 use crate::model::Model;
 use crate::registry::Learner;
-use crate::train::{Run, Task, TrainError, Trained, judge, prepare};
+use crate::train::{Run, Task, TrainError, Trained, evaluate, prepare};
 use crate::{Data, States};
 
 /// What to go on from, with which notes, and how.
 #[derive(Clone, Copy)]
-pub struct GoOn<'a> {
+pub struct WarmStartTask<'a> {
     /// The folder of the model to go on from.
     pub model: &'a Path,
     /// The learner's settings; those that are not named are what going on has by default, then the model's own.
@@ -43,7 +43,7 @@ pub struct GoOn<'a> {
 /// Why a model cannot be gone on from.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum GoOnError {
+pub enum WarmStartError {
     /// The model cannot be opened.
     #[error(transparent)]
     Open(#[from] MemberError),
@@ -81,8 +81,8 @@ pub(crate) fn defaults(kind: &str) -> toml::Table {
 /// or not.
 ///
 /// # Errors
-/// [`GoOnError`].
-pub fn go_on(task: &GoOn<'_>, watch: &mut dyn Watch) -> Result<Trained, GoOnError> {
+/// [`WarmStartError`].
+pub fn warm_start(task: &WarmStartTask<'_>, observer: &mut dyn Observer) -> Result<Trained, WarmStartError> {
     let Opened {
         manifest,
         features,
@@ -119,11 +119,11 @@ pub fn go_on(task: &GoOn<'_>, watch: &mut dyn Watch) -> Result<Trained, GoOnErro
     };
     // The state on disk is of a training that goes on from this very model.
     settings.insert("goes_on_from".to_owned(), from.clone().into());
-    let mut run = Run::of(&whole, &settings, &digest, watch);
+    let mut run = Run::of(&whole, &settings, &digest, observer);
     settings.remove("goes_on_from");
     run.start = Some(Start::new(&model, &states, &data));
     let fitted = learner.fit(&data, &states, &mut run)?;
-    let mut joined = Model::going_on(&model, &states, fitted, &data);
+    let mut joined = Model::joined(&model, &states, fitted, &data);
     drop(data);
     let mut training = Training {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -134,7 +134,7 @@ pub fn go_on(task: &GoOn<'_>, watch: &mut dyn Watch) -> Result<Trained, GoOnErro
         goes_on_from: Some(from),
     };
     if let Some(held_out) = task.held_out {
-        training.held_out_f1 = Some(judge(&mut joined, held_out, &extractor)?);
+        training.held_out_f1 = Some(evaluate(&mut joined, held_out, &extractor)?);
     }
     let manifest = Manifest::new(learner.kind(), tags, training, settings);
     Ok(Trained {
@@ -144,21 +144,21 @@ pub fn go_on(task: &GoOn<'_>, watch: &mut dyn Watch) -> Result<Trained, GoOnErro
     })
 }
 
-impl GoOn<'_> {
+impl WarmStartTask<'_> {
     /// Whether the settings are those of the model's learner: before anything is read that takes longer, or written.
     ///
     /// # Errors
-    /// Those of [`go_on`] that are about the model's page and the settings.
-    pub fn check(&self) -> Result<(), GoOnError> {
+    /// Those of [`warm_start`] that are about the model's page and the settings.
+    pub fn check(&self) -> Result<(), WarmStartError> {
         let manifest = Manifest::read(self.model).map_err(MemberError::from)?;
         self.learner(&manifest).map(|_| ())
     }
 
     /// The model's learner, with the settings to go on by.
-    pub(crate) fn learner(&self, manifest: &Manifest) -> Result<Learner, GoOnError> {
+    pub(crate) fn learner(&self, manifest: &Manifest) -> Result<Learner, WarmStartError> {
         let kind = manifest.kind.as_str();
         if kind == "naive-bayes" {
-            return Err(GoOnError::Kind {
+            return Err(WarmStartError::Kind {
                 folder: self.model.to_owned(),
                 kind: kind.to_owned(),
             });
@@ -170,32 +170,32 @@ impl GoOn<'_> {
 }
 
 /// A model's learner, with its own settings where `given` has no others.
-pub(crate) fn learner(manifest: &Manifest, given: &toml::Table) -> Result<Learner, GoOnError> {
+pub(crate) fn learner(manifest: &Manifest, given: &toml::Table) -> Result<Learner, WarmStartError> {
     let mut settings = manifest.settings.clone();
     // What is no learner's: the features stay as they are, or the old weights would mean nothing.
     for other in ["features", "dictionary"] {
         settings.remove(other);
         if given.contains_key(other) {
             let message = format!("`{other}` stays the model's own when it is gone on from");
-            return Err(GoOnError::Setting(message));
+            return Err(WarmStartError::Setting(message));
         }
     }
     settings.extend(given.clone());
     settings.insert("kind".to_owned(), manifest.kind.clone().into());
     let read: Result<Learner, toml::de::Error> = toml::Value::Table(settings).try_into();
-    let learner = read.map_err(|error| GoOnError::Setting(error.message().to_owned()))?;
+    let learner = read.map_err(|error| WarmStartError::Setting(error.message().to_owned()))?;
     if learner.scheme() != manifest.tags.scheme() {
         let message = "`scheme` stays the model's own when it is gone on from";
-        return Err(GoOnError::Setting(message.to_owned()));
+        return Err(WarmStartError::Setting(message.to_owned()));
     }
     Ok(learner)
 }
 
-impl std::fmt::Debug for GoOn<'_> {
+impl std::fmt::Debug for WarmStartTask<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "GoOn({}, {} documents)",
+            "WarmStartTask({}, {} documents)",
             self.model.display(),
             self.documents.len()
         )

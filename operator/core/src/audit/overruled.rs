@@ -8,11 +8,11 @@ use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Fields};
 
 use super::write_names;
-use crate::{BatchError, Beaten, LabelSet};
+use crate::{BatchError, LabelSet, OverruledSpan};
 
 /// The column under construction.
 #[derive(Default)]
-pub(super) struct Beat {
+pub(super) struct OverruledColumn {
     spans: [UInt32Builder; 2],
     label: StringBuilder,
     members: StringBuilder,
@@ -20,7 +20,7 @@ pub(super) struct Beat {
     lengths: Vec<usize>,
 }
 
-impl Beat {
+impl OverruledColumn {
     /// One span that lost.
     pub(super) fn field() -> Arc<Field> {
         Arc::new(Field::new("lost", DataType::Struct(Self::fields()), false))
@@ -38,8 +38,8 @@ impl Beat {
     }
 
     /// Adds a row.
-    pub(super) fn push(&mut self, labels: &LabelSet, members: &[String], beaten: &[Beaten]) {
-        for lost in beaten {
+    pub(super) fn push(&mut self, labels: &LabelSet, members: &[String], overruled: &[OverruledSpan]) {
+        for lost in overruled {
             // A span's offsets are 32 bits wide by construction.
             self.spans[0].append_value(lost.span.start() as u32);
             self.spans[1].append_value(lost.span.end() as u32);
@@ -47,7 +47,7 @@ impl Beat {
             write_names(&mut self.members, lost.members, members);
             self.score.append_value(lost.score);
         }
-        self.lengths.push(beaten.len());
+        self.lengths.push(overruled.len());
     }
 
     pub(super) fn finish(mut self) -> Result<ArrayRef, BatchError> {

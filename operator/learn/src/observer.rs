@@ -16,7 +16,7 @@ pub struct Epoch {
 }
 
 /// Told of progress; may end the training, which then keeps what it has.
-pub trait Watch {
+pub trait Observer {
     /// Before the first pass, where a training that was stopped goes on from its state on disk.
     fn resumed(&mut self) {}
 
@@ -31,9 +31,9 @@ pub trait Watch {
 
 /// Watches nothing.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Quiet;
+pub struct NoObserver;
 
-impl Watch for Quiet {
+impl Observer for NoObserver {
     fn epoch(&mut self, _: Epoch) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }

@@ -11,13 +11,13 @@ const MOST: usize = 1 << 24;
 const MOST_LAYERS: usize = 1 << 10;
 
 /// `config.json`.
-pub(super) struct Page {
+pub(super) struct ConfigJson {
     /// The file.
     pub(super) path: PathBuf,
     pub(super) keys: Map<String, Value>,
 }
 
-impl Page {
+impl ConfigJson {
     /// An error about a key.
     pub(super) fn fault(&self, key: &str, problem: impl Into<String>) -> TransformerError {
         TransformerError::Config {

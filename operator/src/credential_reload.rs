@@ -107,7 +107,7 @@ impl<'a> Secrets<'a> {
 
     /// Checks the files until `over` has no sender left. `take_up` receives a function that returns true from
     /// then on, so that its waits do not delay the end of the program.
-    pub(crate) fn watch(
+    pub(crate) fn poll(
         mut self,
         over: &Receiver<()>,
         take_up: impl Fn(Part, &Config, &dyn Fn() -> bool) -> anyhow::Result<()>,
@@ -123,14 +123,15 @@ impl<'a> Secrets<'a> {
 ///
 /// # Errors
 /// If the credentials are refused, the store does not respond in time, or the program stops.
-pub(crate) fn renew_store(
+pub(crate) fn reload_store(
     runtime: &Handle,
     store: &Arc<dyn Store>,
     config: &StoreConfig,
     stopped: impl Fn() -> bool,
 ) -> anyhow::Result<()> {
     let (store, config) = (Arc::clone(store), config.clone());
-    let mut asking = runtime.spawn(async move { tokio::time::timeout(ASK, store.renew(&config)).await });
+    let mut asking =
+        runtime.spawn(async move { tokio::time::timeout(ASK, store.reload_credentials(&config)).await });
     let answer = runtime.block_on(async {
         loop {
             tokio::select! {

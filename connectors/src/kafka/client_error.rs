@@ -9,7 +9,7 @@ use super::token::TokenError;
 /// Why Kafka cannot be used. Messages name brokers, topics and groups, never a secret or a note.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum KafkaProblem {
+pub enum KafkaClientError {
     /// The settings are invalid.
     #[error(transparent)]
     Config(#[from] KafkaConfigError),
@@ -97,7 +97,7 @@ pub enum KafkaProblem {
     },
 }
 
-impl KafkaProblem {
+impl KafkaClientError {
     /// Returns whether it may resolve without intervention, because brokers or the token server are
     /// unavailable.
     pub const fn is_temporary(&self) -> bool {

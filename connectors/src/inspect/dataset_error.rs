@@ -8,7 +8,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "fault", rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Fault {
+pub enum DatasetError {
     /// Offsets that no file covers.
     Missing {
         /// The file before them; empty at the chain's beginning.
@@ -114,7 +114,7 @@ pub enum Fault {
     },
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for DatasetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing {

@@ -3,15 +3,15 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
-use crate::said::tests::document;
+use crate::prediction_set::tests::document;
 
 const TEXT: &str = "Eva Ñu — x,  Río 12 de\u{a0}mayo; ¿y Ana?";
 const LABELS: [&str; 3] = ["A", "B", "C"];
 
 /// A said thing: its first and last character, and its label.
-type Told = (usize, usize, usize);
+type Mention = (usize, usize, usize);
 
-fn marks(text: &str, told: &[Told]) -> Vec<(u32, u32, &'static str)> {
+fn marks(text: &str, told: &[Mention]) -> Vec<(u32, u32, &'static str)> {
     let starts: Vec<usize> = text
         .char_indices()
         .map(|(at, _)| at)
@@ -27,8 +27,8 @@ fn marks(text: &str, told: &[Told]) -> Vec<(u32, u32, &'static str)> {
         .collect()
 }
 
-fn said(gold: &[Told], members: &[Vec<Told>]) -> Said {
-    let documents = |told: &[Told]| {
+fn predictions(gold: &[Mention], members: &[Vec<Mention>]) -> PredictionSet {
+    let documents = |told: &[Mention]| {
         vec![
             document("a", TEXT, &marks(TEXT, told)),
             document("b", TEXT, &marks(TEXT, &told[..told.len() / 2])),
@@ -40,7 +40,7 @@ fn said(gold: &[Told], members: &[Vec<Told>]) -> Said {
         .map(|(i, told)| (i.to_string(), documents(told)))
         .collect();
     let labels = lethe_core::LabelSet::of_names("test", &LABELS.map(str::to_owned)).unwrap();
-    let mut said = Said::new(documents(gold), members, Some(labels.into())).unwrap();
+    let mut predictions = PredictionSet::new(documents(gold), members, Some(labels.into())).unwrap();
     // Scores that differ between members and spans.
     let scored = |member: usize, told: &Annotations| {
         let one = |a: &Annotation| Annotation {
@@ -49,31 +49,32 @@ fn said(gold: &[Told], members: &[Vec<Told>]) -> Said {
         };
         Annotations::new(TEXT, told.iter().map(one).collect()).unwrap()
     };
-    for (member, rows) in said.by_member.iter_mut().enumerate() {
+    for (member, rows) in predictions.by_member.iter_mut().enumerate() {
         rows.iter_mut().for_each(|row| *row = scored(member, row));
     }
-    said
+    predictions
 }
 
 /// The same by the vote itself, and counted the long way.
-fn slowly(said: &Said, voting: &Voting, members: MemberSet) -> (Tally, Vec<Counts>) {
+fn slowly(predictions: &PredictionSet, voting: &Voting, members: MemberSet) -> (Tally, Vec<Counts>) {
     let mut tally = Tally::default();
     let mut by_label = vec![Counts::default(); LABELS.len()];
     let none = Annotations::default();
-    for (row, document) in said.documents.iter().enumerate() {
+    for (row, document) in predictions.documents.iter().enumerate() {
         let text = document.text.as_str();
-        let heard: Vec<&Annotations> = said
+        let row_predictions: Vec<&Annotations> = predictions
             .row(row)
             .into_iter()
             .enumerate()
             .map(|(member, told)| if members.contains(member) { told } else { &none })
             .collect();
         let found: BTreeSet<(Span, LabelId)> = voting
-            .decide(text, &heard)
+            .decide(text, &row_predictions)
             .iter()
             .map(|d| (d.span, d.label))
             .collect();
-        let gold: BTreeSet<(Span, LabelId)> = said.gold[row].iter().map(|a| (a.span, a.label)).collect();
+        let gold: BTreeSet<(Span, LabelId)> =
+            predictions.gold[row].iter().map(|a| (a.span, a.label)).collect();
         tally.hits += found.intersection(&gold).count() as u64;
         tally.predicted += found.len() as u64;
         tally.gold += gold.len() as u64;
@@ -102,11 +103,11 @@ fn slowly(said: &Said, voting: &Voting, members: MemberSet) -> (Tally, Vec<Count
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
-    fn a_ballot_counts_what_the_vote_itself_decides(
+    fn a_vote_index_counts_the_same_decisions_as_the_vote(
         gold in proptest::collection::vec((0usize..40, 0usize..8, 0usize..3), 0..10),
         members in proptest::collection::vec(
             proptest::collection::vec((0usize..40, 0usize..8, 0usize..3), 0..10), 1..6),
-        said_by_gold in any::<u8>(),
+        in_gold in any::<u8>(),
         subset in any::<u64>(),
         threshold in 0u32..5,
         thresholds in proptest::collection::vec(0u32..5, 0..3),
@@ -119,27 +120,27 @@ proptest! {
     ) {
         let mut members = members;
         for (i, told) in members.iter_mut().enumerate() {
-            if said_by_gold >> i & 1 == 1 {
+            if in_gold >> i & 1 == 1 {
                 told.extend(gold.iter().copied());
             }
         }
-        let said = said(&gold, &members);
+        let predictions = predictions(&gold, &members);
         let agreement = if overlap { Agreement::Overlap } else { Agreement::Exact };
         let voting = Voting { threshold, thresholds, solo_min_scores, always_redact: MemberSet(always), always_min_score: 0.0, ranks, redact_uncovered, agreement, require_corroboration };
         let members = MemberSet(subset);
-        let ballot = Ballot::new(&said, true);
-        let (tally, by_label) = slowly(&said, &voting, members);
-        prop_assert_eq!(ballot.tally(&voting, members), tally);
-        prop_assert_eq!(ballot.by_label(&voting, members), by_label);
+        let vote_index = VoteIndex::new(&predictions, true);
+        let (tally, by_label) = slowly(&predictions, &voting, members);
+        prop_assert_eq!(vote_index.tally(&voting, members), tally);
+        prop_assert_eq!(vote_index.by_label(&voting, members), by_label);
     }
 }
 
 #[test]
-fn what_nobody_else_overlaps_is_added_up_by_who_said_it() {
+fn lone_spans_are_added_up_by_their_members() {
     let gold = [(0, 2, 0), (13, 2, 0), (35, 0, 1)];
-    let ballot = Ballot::new(&said(&gold, &[gold.to_vec(), gold.to_vec()]), false);
+    let vote_index = VoteIndex::new(&predictions(&gold, &[gold.to_vec(), gold.to_vec()]), false);
     // Three spans in one document, one in the other: two labels, so two sorts.
-    assert_eq!((ballot.alone.len(), ballot.knots.len()), (2, 0));
-    let weight = |of: fn(&Weight) -> u64| ballot.alone.iter().map(|one| of(&one.weight)).sum::<u64>();
+    assert_eq!((vote_index.lone.len(), vote_index.clusters.len()), (2, 0));
+    let weight = |of: fn(&Weight) -> u64| vote_index.lone.iter().map(|one| of(&one.weight)).sum::<u64>();
     assert_eq!((weight(|w| w.spans), weight(|w| w.hits)), (4, 4));
 }

@@ -6,7 +6,7 @@ use lethe_connectors::sink::Fingerprints;
 use lethe_core::Engine;
 
 /// An engine and its fingerprints. All rows of a file come from one engine version.
-pub(crate) struct Edition {
+pub(crate) struct EngineVersion {
     pub(crate) engine: Arc<Engine>,
     pub(crate) fingerprints: Fingerprints,
 }

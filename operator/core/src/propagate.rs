@@ -25,7 +25,7 @@ pub type NamesNobody = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// Finds again what was found.
 #[derive(Clone)]
-pub struct Sweep {
+pub struct Propagation {
     /// By label: whether its values are names, whose parts name as the whole does.
     names: Vec<bool>,
     /// By label: whether it is left out, since its values are ordinary numbers.
@@ -82,7 +82,7 @@ impl<'a> Groups<'a> {
     }
 }
 
-impl Sweep {
+impl Propagation {
     /// A sweep over decisions of this set.
     pub fn new(labels: &LabelSet, nobody: NamesNobody) -> Self {
         let all = labels.labels();
@@ -145,7 +145,7 @@ impl Sweep {
             decisions.push(Decision {
                 span,
                 rule: "sweep",
-                beat: Vec::new(),
+                overruled: Vec::new(),
                 ..from.clone()
             });
         }
@@ -210,9 +210,9 @@ impl Sweep {
     }
 }
 
-impl fmt::Debug for Sweep {
+impl fmt::Debug for Propagation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Sweep")
+        f.write_str("Propagation")
     }
 }
 
@@ -241,7 +241,7 @@ mod tests {
             })
             .collect();
         decisions.sort_by_key(|decision| decision.span.start());
-        Sweep::new(&labels, Arc::new(|word| ["de", "Dr"].contains(&word)))
+        Propagation::new(&labels, Arc::new(|word| ["de", "Dr"].contains(&word)))
             .apply(batch.note(0), &mut decisions);
         let (mut out, mut at) = (String::new(), 0);
         for decision in &decisions {

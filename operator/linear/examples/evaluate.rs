@@ -1,6 +1,6 @@
 //! How good the features are, by cross-validation with a small averaged perceptron: a quick judge of templates.
 //!
-//! `judge GOLD.jsonl [FOLDS [EPOCHS [VIEWS-LEFT-OUT...]]]`
+//! `evaluate GOLD.jsonl [FOLDS [EPOCHS [VIEWS-LEFT-OUT...]]]`
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use crate::decision::Beaten;
+use crate::decision::OverruledSpan;
 use crate::{Decision, Span};
 
 /// Decisions without overlaps.
 #[derive(Default)]
-pub(crate) struct Disjoint {
+pub(crate) struct OverlapResolver {
     decisions: Vec<Decision>,
     /// The index of each by its start. Decisions are large: a tree of them would move them about with every insertion.
     places: BTreeMap<u32, u32>,
 }
 
-impl Disjoint {
+impl OverlapResolver {
     /// Decisions that are known not to overlap.
     pub(crate) fn of(decisions: Vec<Decision>) -> Self {
         let starts = decisions.iter().map(|decision| decision.span.start() as u32);
@@ -25,14 +25,14 @@ impl Disjoint {
 
     /// Seats candidates one after another. Those that find their place taken lose; with `cover`, what they cover beyond
     /// the winners is seated in the end, unless it holds neither letter nor digit.
-    pub(crate) fn seat(&mut self, text: &str, candidates: Vec<Decision>, cover: bool) {
+    pub(crate) fn resolve(&mut self, text: &str, candidates: Vec<Decision>, cover: bool) {
         self.decisions.reserve(candidates.len());
-        let mut beaten = Vec::new();
+        let mut overruled = Vec::new();
         for candidate in candidates {
             let left = self.insert(candidate);
-            beaten.extend(left.filter(|_| cover));
+            overruled.extend(left.filter(|_| cover));
         }
-        for candidate in beaten {
+        for candidate in overruled {
             for rest in self.uncovered(candidate.span) {
                 let rest = rest.trimmed(text);
                 if rest.of(text).chars().any(char::is_alphanumeric) {
@@ -70,7 +70,7 @@ impl Disjoint {
         let before = self.places.range(..decision.span.end() as u32).next_back();
         let before = before.and_then(|(_, &place)| self.decisions.get_mut(place as usize));
         if let Some(other) = before.filter(|other| other.span.overlaps(decision.span)) {
-            other.beat.push(Beaten::of(&decision));
+            other.overruled.push(OverruledSpan::of(&decision));
             return (!other.span.contains(decision.span)).then_some(decision);
         }
         self.add(decision);

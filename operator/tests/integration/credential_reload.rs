@@ -220,7 +220,7 @@ fn keys_of_a_bucket_that_are_replaced_are_waited_for_and_taken_up() {
 }
 
 #[test]
-fn messages_go_on_being_emitted_when_the_password_of_where_they_go_is_changed() {
+fn messages_are_emitted_after_the_password_of_the_target_changes() {
     let broker = Server::kafka(&["--secure"]);
     let (input, output) = (
         Topic::at(broker.get("BOOTSTRAP"), "in", 1),

@@ -21,7 +21,7 @@ const ENOUGH: usize = 8;
 ///
 /// A digest may be abbreviated to at least eight digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Maker {
+pub struct FingerprintFilter {
     /// The fingerprint; any if `None`.
     name: Option<String>,
     value: String,
@@ -29,7 +29,7 @@ pub struct Maker {
     other: bool,
 }
 
-impl Maker {
+impl FingerprintFilter {
     /// Returns whether these fingerprints meet the condition.
     pub fn made(&self, fingerprints: &Fingerprints) -> bool {
         let named = |name: &str| self.name.as_ref().is_none_or(|asked| asked == name);
@@ -47,7 +47,7 @@ impl Maker {
     }
 }
 
-impl FromStr for Maker {
+impl FromStr for FingerprintFilter {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -75,7 +75,7 @@ impl FromStr for Maker {
 
 /// A matching file and its range.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Made {
+pub struct FingerprintMatch {
     /// The file.
     pub file: String,
     /// The source of its notes.
@@ -120,7 +120,7 @@ pub enum Source {
 
 /// The counts of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct MadeReport {
+pub struct FingerprintReport {
     /// Number of matching files.
     pub made: u64,
     /// Number of rows in them.
@@ -138,12 +138,12 @@ pub struct MadeReport {
 ///
 /// # Errors
 /// [`ChainError::Footer`] for a file that cannot be read, or the store's error.
-pub async fn made_by(
+pub async fn by_fingerprint(
     store: &dyn Store,
-    maker: &Maker,
-    mut found: impl FnMut(&Made) + Send,
+    maker: &FingerprintFilter,
+    mut found: impl FnMut(&FingerprintMatch) + Send,
     mut progress: impl FnMut(Progress) + Send,
-) -> Result<MadeReport, ChainError> {
+) -> Result<FingerprintReport, ChainError> {
     let (chains, files) = chains(store, &mut Vec::new()).await?;
     let parts = store.list(PartName::folder()).await?;
     let parts: Vec<_> = parts
@@ -155,12 +155,12 @@ pub async fn made_by(
         of: files + (parts.len() + replayed.len()) as u64,
         ..Progress::default()
     };
-    let mut report = MadeReport {
+    let mut report = FingerprintReport {
         of: done.of,
-        ..MadeReport::default()
+        ..FingerprintReport::default()
     };
     let scheme = FINGERPRINT_SCHEME.to_string();
-    let mut look = |made: Made, rows: u64, fingerprints: &Fingerprints| {
+    let mut look = |made: FingerprintMatch, rows: u64, fingerprints: &Fingerprints| {
         if fingerprints.scheme.as_ref() != Some(&scheme) {
             report.other_scheme += 1;
         }
@@ -181,7 +181,7 @@ pub async fn made_by(
                 partition: chain.partition,
             };
             let (first, next) = (footer.first.unsigned_abs(), footer.next.unsigned_abs());
-            let made = Made::new(file, source, (first, next), &footer.fingerprints);
+            let made = FingerprintMatch::new(file, source, (first, next), &footer.fingerprints);
             look(made, footer.rows(), &footer.fingerprints);
         }
     }
@@ -192,7 +192,7 @@ pub async fn made_by(
             partition: footer.name.chain.partition,
         };
         let (first, next) = (footer.first.unsigned_abs(), footer.next.unsigned_abs());
-        let made = Made::new(file, source, (first, next), &footer.fingerprints);
+        let made = FingerprintMatch::new(file, source, (first, next), &footer.fingerprints);
         look(made, footer.rows(), &footer.fingerprints);
     }
     for file in parts {
@@ -203,13 +203,13 @@ pub async fn made_by(
             groups: footer.groups.clone(),
         };
         let rows = footer.next - footer.first;
-        let made = Made::new(file, source, (footer.first, footer.next), &footer.fingerprints);
+        let made = FingerprintMatch::new(file, source, (footer.first, footer.next), &footer.fingerprints);
         look(made, rows, &footer.fingerprints);
     }
     Ok(report)
 }
 
-impl Made {
+impl FingerprintMatch {
     fn new(file: Object, of: Source, (first, next): (u64, u64), fingerprints: &Fingerprints) -> Self {
         Self {
             // A timestamp outside the calendar must not prevent the listing of the file.
@@ -225,7 +225,7 @@ impl Made {
     }
 }
 
-impl fmt::Display for Made {
+impl fmt::Display for FingerprintMatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.of {
             Source::Stream { topic, partition } => {
@@ -243,7 +243,7 @@ impl fmt::Display for Made {
     }
 }
 
-impl fmt::Display for MadeReport {
+impl fmt::Display for FingerprintReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} of {} files, {} rows", self.made, self.of, self.rows)?;
         if self.other_scheme > 0 {
@@ -263,7 +263,7 @@ mod tests {
     use super::*;
 
     fn made(asked: &str) -> bool {
-        let maker: Maker = asked.parse().unwrap();
+        let maker: FingerprintFilter = asked.parse().unwrap();
         maker.made(&Fingerprints {
             bundle: Some("0123456789abcdef".into()),
             policy: "fedcba9876543210".into(),
@@ -300,9 +300,14 @@ mod tests {
 
     #[test]
     fn what_names_no_maker_is_refused_with_the_names_that_there_are() {
-        assert!("".parse::<Maker>().is_err());
-        assert!("bundle=".parse::<Maker>().is_err());
-        assert!("bundel=1".parse::<Maker>().unwrap_err().contains("bundle"));
+        assert!("".parse::<FingerprintFilter>().is_err());
+        assert!("bundle=".parse::<FingerprintFilter>().is_err());
+        assert!(
+            "bundel=1"
+                .parse::<FingerprintFilter>()
+                .unwrap_err()
+                .contains("bundle")
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use lethe_corpus::{Counts, Document, Mark};
 
 /// Gold, and each member's annotations of the same documents, row by row.
 #[derive(Clone, Debug)]
-pub struct Said {
+pub struct PredictionSet {
     /// The documents, gold marks included.
     pub documents: Vec<Document>,
     /// Their texts as members see them, tokens included; rows in the order of the documents.
@@ -26,7 +26,7 @@ pub struct Said {
 /// Why predictions cannot stand beside gold.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum SaidError {
+pub enum PredictionError {
     /// There is no document.
     #[error("gold has no document")]
     Empty,
@@ -93,18 +93,18 @@ pub enum SaidError {
     Batch(#[from] BatchError),
 }
 
-impl Said {
+impl PredictionSet {
     /// Puts predictions beside gold, by document id. Without `labels` the set is that of all labels there are, by name.
     ///
     /// # Errors
-    /// [`SaidError`], naming member and document.
+    /// [`PredictionError`], naming member and document.
     pub fn new(
         documents: Vec<Document>,
         members: Vec<(String, Vec<Document>)>,
         labels: Option<Arc<LabelSet>>,
-    ) -> Result<Self, SaidError> {
+    ) -> Result<Self, PredictionError> {
         if documents.is_empty() {
-            return Err(SaidError::Empty);
+            return Err(PredictionError::Empty);
         }
         let mut places = HashMap::with_capacity(documents.len());
         for (place, document) in documents.iter().enumerate() {
@@ -122,11 +122,11 @@ impl Said {
             .map(|document| annotations("gold", document, &document.text, &labels))
             .collect::<Result<_, _>>()?;
         let (mut names, mut by_member) = (Vec::new(), Vec::new());
-        for (name, said) in members {
+        for (name, predictions) in members {
             if names.contains(&name) {
-                return Err(SaidError::SameName(name));
+                return Err(PredictionError::SameName(name));
             }
-            by_member.push(beside(&name, &said, &documents, &places, &labels)?);
+            by_member.push(aligned(&name, &predictions, &documents, &places, &labels)?);
             names.push(name);
         }
         Ok(Self {
@@ -178,7 +178,7 @@ impl Said {
             labels: Arc::clone(&self.labels),
             gold: of(&self.gold),
             members: self.members.clone(),
-            by_member: self.by_member.iter().map(|said| of(said)).collect(),
+            by_member: self.by_member.iter().map(|predictions| of(predictions)).collect(),
             documents: rows.iter().map(|&row| self.documents[row].clone()).collect(),
         })
     }
@@ -188,7 +188,7 @@ impl Said {
         self.gold
             .iter()
             .zip(&self.by_member[member])
-            .map(|(gold, said)| strict(gold, said))
+            .map(|(gold, predictions)| strict(gold, predictions))
             .fold(Counts::default(), |mut all, counts| {
                 all += counts;
                 all
@@ -211,18 +211,20 @@ impl Said {
 }
 
 /// Strict counts of one document: (label, span) pairs as sets.
-fn strict(gold: &Annotations, said: &Annotations) -> Counts {
+fn strict(gold: &Annotations, predictions: &Annotations) -> Counts {
     let mark = |a: &Annotation| Mark::gold(a.span, a.label.0.to_string());
-    let (gold, said): (Vec<Mark>, Vec<Mark>) =
-        (gold.iter().map(mark).collect(), said.iter().map(mark).collect());
-    Counts::strict(&gold, &said)
+    let (gold, predictions): (Vec<Mark>, Vec<Mark>) = (
+        gold.iter().map(mark).collect(),
+        predictions.iter().map(mark).collect(),
+    );
+    Counts::strict(&gold, &predictions)
 }
 
 fn all_labels(documents: &[Document], members: &[(String, Vec<Document>)]) -> Result<LabelSet, LabelError> {
-    let said = members.iter().flat_map(|(_, documents)| documents);
+    let predictions = members.iter().flat_map(|(_, documents)| documents);
     let mut names: Vec<String> = documents
         .iter()
-        .chain(said)
+        .chain(predictions)
         .flat_map(|document| &document.marks)
         .map(|mark| mark.label.clone())
         .collect();
@@ -231,17 +233,17 @@ fn all_labels(documents: &[Document], members: &[(String, Vec<Document>)]) -> Re
     LabelSet::built_in_with(&names).map_or_else(|| LabelSet::of_names("ensemble", &names), Ok)
 }
 
-fn beside(
+fn aligned(
     member: &str,
-    said: &[Document],
+    predictions: &[Document],
     documents: &[Document],
     places: &HashMap<&str, usize>,
     labels: &LabelSet,
-) -> Result<Vec<Annotations>, SaidError> {
+) -> Result<Vec<Annotations>, PredictionError> {
     let mut rows: Vec<Option<Annotations>> = vec![None; documents.len()];
-    for document in said {
+    for document in predictions {
         let Some(&place) = places.get(document.id.as_str()) else {
-            return Err(SaidError::Unknown {
+            return Err(PredictionError::Unknown {
                 member: member.to_owned(),
                 id: document.id.clone(),
             });
@@ -249,7 +251,7 @@ fn beside(
         let text = &documents[place].text;
         // Predictions may come as offsets alone.
         if !document.text.is_empty() && document.text != *text {
-            return Err(SaidError::OtherText {
+            return Err(PredictionError::OtherText {
                 member: member.to_owned(),
                 id: document.id.clone(),
             });
@@ -262,7 +264,7 @@ fn beside(
         }
     }
     let row = |(row, document): (Option<Annotations>, &Document)| {
-        row.ok_or_else(|| SaidError::Missing {
+        row.ok_or_else(|| PredictionError::Missing {
             member: member.to_owned(),
             id: document.id.clone(),
         })
@@ -275,13 +277,15 @@ fn annotations(
     document: &Document,
     text: &str,
     labels: &LabelSet,
-) -> Result<Annotations, SaidError> {
+) -> Result<Annotations, PredictionError> {
     let one = |mark: &Mark| {
-        let label = labels.by_name(&mark.label).ok_or_else(|| SaidError::Label {
-            side: side.to_owned(),
-            id: document.id.clone(),
-            label: mark.label.clone(),
-        })?;
+        let label = labels
+            .by_name(&mark.label)
+            .ok_or_else(|| PredictionError::Label {
+                side: side.to_owned(),
+                id: document.id.clone(),
+                label: mark.label.clone(),
+            })?;
         Ok(Annotation {
             span: mark.span,
             label,
@@ -289,16 +293,20 @@ fn annotations(
             rule: "",
         })
     };
-    let all = document.marks.iter().map(one).collect::<Result<_, SaidError>>()?;
-    Annotations::new(text, all).map_err(|source| SaidError::Span {
+    let all = document
+        .marks
+        .iter()
+        .map(one)
+        .collect::<Result<_, PredictionError>>()?;
+    Annotations::new(text, all).map_err(|source| PredictionError::Span {
         side: side.to_owned(),
         id: document.id.clone(),
         source,
     })
 }
 
-fn duplicate(side: &str, document: &Document) -> SaidError {
-    SaidError::Duplicate {
+fn duplicate(side: &str, document: &Document) -> PredictionError {
+    PredictionError::Duplicate {
         side: side.to_owned(),
         id: document.id.clone(),
     }
@@ -329,18 +337,21 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn members_stand_beside_gold_by_id_and_are_ranked_by_strict_f1() {
+    fn predictions_are_aligned_with_gold_by_id_and_members_ranked_by_strict_f1() {
         let poor = vec![document("b", "", &[(0, 3, "NAME")]), document("a", "", &[])];
-        let said = Said::new(
+        let predictions = PredictionSet::new(
             gold(),
             vec![("poor".to_owned(), poor), ("good".to_owned(), gold())],
             None,
         )
         .unwrap();
-        assert_eq!(said.ranks(), [1, 0]);
-        assert_eq!(said.by_member[0][1].len(), 1);
-        assert_eq!((said.counts(1).f1(), said.counts(0).f1()), (1.0, 0.0));
-        let turned = said.with(&[1]);
+        assert_eq!(predictions.ranks(), [1, 0]);
+        assert_eq!(predictions.by_member[0][1].len(), 1);
+        assert_eq!(
+            (predictions.counts(1).f1(), predictions.counts(0).f1()),
+            (1.0, 0.0)
+        );
+        let turned = predictions.with(&[1]);
         assert_eq!((turned.members.len(), turned.row(0)[0].len()), (1, 2));
     }
 
@@ -354,7 +365,7 @@ pub(crate) mod tests {
         twice.push(gold().remove(0));
         let mut outside = gold();
         outside[0].marks[0].span = Span::between(0, 99);
-        for (said, told) in [
+        for (predictions, told) in [
             (
                 gold().drain(..1).collect::<Vec<_>>(),
                 "no predictions for document `b`",
@@ -364,7 +375,7 @@ pub(crate) mod tests {
             (twice, "document `a` stands there twice"),
             (outside, "document `a`: span"),
         ] {
-            let error = Said::new(gold(), vec![("crf".to_owned(), said)], None).unwrap_err();
+            let error = PredictionSet::new(gold(), vec![("crf".to_owned(), predictions)], None).unwrap_err();
             let message = error.to_string();
             assert!(message.contains("crf") && message.contains(told), "{message}");
         }

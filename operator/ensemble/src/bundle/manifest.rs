@@ -11,7 +11,7 @@ pub const BUNDLE_VERSION: u32 = 1;
 /// A bundle's page. It holds no date and no path of a machine: the same parts give the same bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Page {
+pub struct BundleManifest {
     /// [`BUNDLE_VERSION`] of the writer.
     pub format: u32,
     /// [`TOKENIZER_VERSION`] that the members were trained over.
@@ -107,7 +107,7 @@ pub struct Measured {
     pub cost: Option<f64>,
 }
 
-impl Page {
+impl BundleManifest {
     /// A page of this program's versions.
     pub fn new(labels: &LabelSet, combine: Rule, provenance: Provenance, members: Vec<Part>) -> Self {
         let ships = LabelSet::built_in_set(labels.id()).is_some_and(|set| set.to_toml() == labels.to_toml());

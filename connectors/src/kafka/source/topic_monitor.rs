@@ -22,7 +22,7 @@ const EVERY: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs
 const ANSWER: Duration = Duration::from_secs(10);
 
 /// The state of the check.
-pub(super) struct Watch<'a> {
+pub(super) struct TopicMonitor<'a> {
     consumer: &'a BaseConsumer<Context>,
     asked: Option<Asked<'a>>,
     next: Instant,
@@ -39,7 +39,7 @@ struct Asked<'a> {
     nexts: BTreeMap<Partition, i64>,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> TopicMonitor<'a> {
     pub(super) fn new(consumer: &'a BaseConsumer<Context>) -> Self {
         Self {
             consumer,
@@ -67,7 +67,7 @@ impl<'a> Watch<'a> {
         match answer {
             Ok(ids) => {
                 let others = compare(self.consumer.context(), &asked, &ids);
-                self.judge(others, now);
+                self.compare(others, now);
             }
             // librdkafka reports unavailable brokers itself.
             Err(error) => tracing::debug!(%error, "asking for topic ids"),
@@ -104,10 +104,10 @@ impl<'a> Watch<'a> {
     }
 
     /// Halts the lanes of topics whose id differed twice in a row.
-    fn judge(&mut self, others: TopicIds, now: Instant) {
+    fn compare(&mut self, others: TopicIds, now: Instant) {
         for (topic, id) in &others {
             if self.suspects.get(topic) == Some(id) {
-                self.consumer.context().topic_made_anew(self.consumer, topic, id);
+                self.consumer.context().topic_recreated(self.consumer, topic, id);
             } else {
                 self.next = now + EVERY.1;
             }
