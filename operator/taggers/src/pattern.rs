@@ -93,6 +93,16 @@ pub enum Language {
     Es,
 }
 
+impl Language {
+    /// The same language with its words.
+    const fn text(self) -> lethe_text::Language {
+        match self {
+            Self::En => lethe_text::Language::English,
+            Self::Es => lethe_text::Language::Spanish,
+        }
+    }
+}
+
 impl Default for Config {
     /// Everything, in both languages.
     fn default() -> Self {

@@ -3,8 +3,9 @@
 //! A word is known by its letters folded to unaccented lower case. Looking it up gives a set of classes (a month, a unit of
 //! time, a street suffix ...), a number (which month, which unit) and the identifier cue that ends with it.
 
-use lethe_text::{Language, calendar, numbers};
+use lethe_text::{calendar, numbers};
 
+use super::Language;
 use super::cues::CUES;
 use super::fold::{Key, key_of};
 use super::words::TABLES;
@@ -175,8 +176,8 @@ impl Lexicon {
             maybe: vec![0; MAYBE / 64],
             cues: Vec::new(),
         };
-        let tables = [(english, ENGLISH), (spanish, SPANISH)];
-        for &(classes, words) in tables.iter().filter(|(on, _)| *on).flat_map(|(_, table)| *table) {
+        let tables = TABLES.iter().filter(|(language, _)| languages.contains(language));
+        for &(classes, words) in tables.flat_map(|(_, table)| *table) {
             for word in words.split_ascii_whitespace() {
                 let (word, value) = word.split_once('=').unwrap_or((word, "0"));
                 let value = if classes & (class::MONTH | class::MONTH_WEAK) == 0 {
@@ -187,8 +188,8 @@ impl Lexicon {
                 lexicon.add(word, classes, value);
             }
         }
-        for (on, language) in [(english, Language::English), (spanish, Language::Spanish)] {
-            for (word, value) in numbers::words(language).filter(|_| on) {
+        for language in languages {
+            for (word, value) in numbers::words(language.text()) {
                 lexicon.add(&word, class::NUMBER, value);
             }
         }
