@@ -66,7 +66,7 @@ pub struct ReviewRule {
     /// A span that is not redacted counts from this score of a member's on, 0 to 1; above 1: none does.
     pub score: f32,
     /// A decision of a combiner that was fitted is close below this score, 0 to 1; 0: none is.
-    pub sure: f32,
+    pub min_score: f32,
 }
 
 impl Default for ReviewRule {
@@ -75,7 +75,7 @@ impl Default for ReviewRule {
         Self {
             margin: 1,
             score: 0.9,
-            sure: 0.6,
+            min_score: 0.6,
         }
     }
 }
@@ -121,7 +121,7 @@ impl ReviewRule {
     fn is_close(&self, decision: &Decision, members: usize) -> bool {
         let votes = decision.members.len();
         if decision.needed == 0 {
-            return decision.score < self.sure;
+            return decision.score < self.min_score;
         }
         let beyond = votes.checked_sub(decision.needed);
         decision.needed > 1 && (votes as usize) < members && beyond.is_some_and(|beyond| beyond < self.margin)
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn limits_are_read_from_configuration() {
         let rule: ReviewRule = toml::from_str("margin = 2\nscore = 0.5").unwrap();
-        assert_eq!((rule.margin, rule.score, rule.sure), (2, 0.5, 0.6));
+        assert_eq!((rule.margin, rule.score, rule.min_score), (2, 0.5, 0.6));
         assert!(toml::from_str::<ReviewRule>("margins = 2").is_err());
     }
 

@@ -106,7 +106,7 @@ pub fn check(
         if let Some((clause, why)) = carried_field(policy, *field) {
             errors.push(PolicyError::Rule {
                 origin: "the configuration".to_owned(),
-                key: "engine.redaction.carry".to_owned(),
+                key: "engine.redaction.keep".to_owned(),
                 clause,
                 why,
             });

@@ -77,7 +77,7 @@ pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
 /// Sets the fields of a note event that are kept, so that a policy whose mode forbids one refuses it.
 pub(super) fn carry(config: &mut Config) {
     if let Some(tables) = &config.backfill {
-        config.engine.redaction.carry = Some(carried(&tables.columns));
+        config.engine.redaction.keep = Some(carried(&tables.columns));
     }
 }
 

@@ -63,7 +63,7 @@ pub(crate) struct RedactionConfig {
     /// Another action for some labels.
     pub(crate) labels: BTreeMap<String, Action>,
     /// Metadata carried from the event to the output row.
-    pub(crate) carry: Option<Vec<CarriedField>>,
+    pub(crate) keep: Option<Vec<CarriedField>>,
     /// Kinds of notes that leave as they are, besides those that ship; any other is written as `OTHER`.
     pub(crate) note_types: Vec<String>,
 }
@@ -313,7 +313,7 @@ impl EngineConfig {
             ));
         }
         let default = || carried_by_default(&source.file);
-        let carried = self.redaction.carry.clone().unwrap_or_else(default);
+        let carried = self.redaction.keep.clone().unwrap_or_else(default);
         let policy = source.build(labels, dictionary, &carried)?;
         Ok(Act {
             redactor: Redactor::by(policy.replacer, self.carried(Some(carried))),
@@ -364,7 +364,7 @@ impl EngineConfig {
     }
 
     fn plain(&self, labels: &LabelSet) -> anyhow::Result<Redactor> {
-        let carried = self.carried(self.redaction.carry.clone());
+        let carried = self.carried(self.redaction.keep.clone());
         let mut plain = Plain::new(labels, self.redaction.action.unwrap_or_default());
         for (name, &action) in &self.redaction.labels {
             let label = labels.by_name(name).ok_or_else(|| {

@@ -9,6 +9,9 @@ const RENAMED: &[(&[&str], &str)] = &[
     (&["engine", "vote", "always"], "always_redact"),
     (&["engine", "vote", "always_sure"], "always_min_score"),
     (&["engine", "vote", "cover_beaten"], "redact_uncovered"),
+    (&["engine", "redaction", "carry"], "keep"),
+    (&["engine", "review", "sure"], "min_score"),
+    (&["corrections", "kept_back"], "held_out"),
 ];
 
 /// Gives the values of old keys to the new ones, and returns a warning for each.
@@ -63,6 +66,16 @@ mod tests {
             "{warning}"
         );
         assert_eq!(rename(&mut old), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn every_old_key_has_a_new_name() {
+        let mut old = table(
+            "[engine.redaction]\ncarry = [\"note_id\"]\n[engine.review]\nsure = 0.5\n[corrections]\nkept_back = \"a\"\n",
+        );
+        assert_eq!(rename(&mut old).map(|warnings| warnings.len()), Ok(3));
+        let new = "[engine.redaction]\nkeep = [\"note_id\"]\n[engine.review]\nmin_score = 0.5\n[corrections]\nheld_out = \"a\"\n";
+        assert_eq!(old, table(new));
     }
 
     #[test]

@@ -244,7 +244,7 @@ fn an_id_of_the_senders_is_kept_only_with_a_reason() {
     for mode in ["safe-harbor", "limited-data-set"] {
         let told = |lines| told_of(&set, mode, lines, Some(CarriedField::NoteId));
         assert!(
-            told("").contains("the configuration: key `engine.redaction.carry`"),
+            told("").contains("the configuration: key `engine.redaction.keep`"),
             "{}",
             told("")
         );
