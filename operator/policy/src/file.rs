@@ -305,7 +305,8 @@ pub struct PolicyFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dates: Option<Order>,
     /// Whether what was redacted once is redacted wherever else the note has it.
-    #[serde(default = "yes")]
+    // The digest is of the policy as TOML, which has the key under its first name.
+    #[serde(default = "yes", rename(serialize = "sweep"), alias = "sweep")]
     pub propagate: bool,
     /// What is done to labels that are not named.
     #[serde(default = "tag")]
@@ -441,6 +442,10 @@ mod tests {
         assert_eq!(
             digest("mode = \"custom\""),
             digest("# same\nsweep = true\nmode = 'custom'")
+        );
+        assert_eq!(
+            digest("mode = \"custom\"\npropagate = false"),
+            digest("mode = \"custom\"\nsweep = false")
         );
         assert_ne!(
             digest("mode = \"custom\""),
