@@ -7,15 +7,15 @@
 //! | `version` | integer |
 //! | `authored_at` | RFC 3339 with an offset, or milliseconds since 1970-01-01T00:00:00Z |
 //! | `event` | `create` (default), `amend`, `delete` |
-//! | `text` | string, untouched; needed unless the event is `delete` |
+//! | `text` | string, unchanged; required unless the event is `delete` |
 //! | `known` | list of `{kind, value}`, or an object of kind to a value or a list of values |
 //!
-//! A feed that names them otherwise maps them: `fields = { text = "body.note", note_id = "/meta/id" }`. Null is absent,
-//! other fields are ignored, and a field that is read may not be there twice. A byte order mark before the object is
-//! passed over (RFC 8259 section 8.1 lets a parser do so).
+//! A feed with other names maps them: `fields = { text = "body.note", note_id = "/meta/id" }`. Null means
+//! absent, other fields are ignored, and a field that is read may not occur twice. A byte order mark before
+//! the object is skipped (RFC 8259 section 8.1 allows that).
 //!
-//! One pass over the payload, no tree: a trie of the mapped paths is walked while serde_json reads, so a note's text is
-//! copied once and what is not mapped is skipped.
+//! The payload is read in one pass without a tree: serde_json walks a trie of the mapped paths, so that a
+//! note's text is copied once and unmapped values are skipped.
 
 use lethe_core::{EventKind, NoteEvent};
 use serde::de::DeserializeSeed;
@@ -29,11 +29,11 @@ use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, PayloadError};
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct JsonConfig {
-    /// Where each field stands, if not at the top under its own name.
+    /// Paths of fields that are not at the top under their own names.
     pub fields: Fields,
-    /// Fields besides `text` without which an event is quarantined. Default: `note_id`.
+    /// Fields in addition to `text` that an event must have, or it is quarantined. Default: `note_id`.
     pub required: Vec<String>,
-    /// Notes whose text is over this many bytes are quarantined.
+    /// Notes with a text over this size in bytes are quarantined.
     pub max_note_bytes: usize,
 }
 
@@ -48,10 +48,11 @@ impl Default for JsonConfig {
 }
 
 impl JsonConfig {
-    /// The decoder.
+    /// Returns the decoder.
     ///
     /// # Errors
-    /// [`FormatError`] for a path with an empty part, two fields at one place, or an unknown name in `required`.
+    /// [`FormatError`] for a path with an empty part, two fields at one path, or an unknown name in
+    /// `required`.
     pub fn build(&self) -> Result<JsonFormat, FormatError> {
         let mapping = Mapping::new(&self.fields, &self.required, self.max_note_bytes)?;
         Ok(JsonFormat { mapping })
@@ -64,21 +65,21 @@ pub struct JsonFormat {
     mapping: Mapping,
 }
 
-/// A note event, and what a writer must know to give its id back as it came.
+/// A note event, and what a writer needs to restore its id's original form.
 #[derive(Debug)]
 pub struct Read {
     /// The event; its coordinates are empty.
     pub event: NoteEvent,
-    /// Whether there was an id; it may be the empty string.
+    /// Whether there was an id, which may be the empty string.
     pub has_id: bool,
     /// Whether the id was a JSON number.
     pub id_is_number: bool,
-    /// Which of the names given to [`JsonFormat::with_id_names`] the id stood under.
+    /// Index of the id's name among those given to [`JsonFormat::with_id_names`].
     pub id_name: usize,
 }
 
 impl JsonFormat {
-    /// Lets the note's id stand at the top under any of these names, instead of where the configuration puts it.
+    /// Accepts the note's id at the top under any of these names, instead of at its configured path.
     #[must_use]
     pub fn with_id_names(mut self, names: &[&str]) -> Self {
         remove(&mut self.mapping.root, Field::NoteId);
@@ -89,7 +90,7 @@ impl JsonFormat {
         self
     }
 
-    /// Reads the payload, and how its id was written.
+    /// Reads the payload, and the form of its id.
     ///
     /// # Errors
     /// A [`Diagnosis`].
@@ -145,7 +146,7 @@ impl Format for JsonFormat {
     }
 }
 
-/// Where serde_json stopped: it counts lines from 1 and, within one, the bytes read.
+/// Returns where serde_json stopped: it counts lines from 1 and, within one, the bytes read.
 pub(crate) fn byte_of(json: &str, error: &serde_json::Error) -> usize {
     let line = json
         .split_inclusive('\n')
@@ -155,7 +156,7 @@ pub(crate) fn byte_of(json: &str, error: &serde_json::Error) -> usize {
     (line + error.column()).min(json.len())
 }
 
-/// Names of events, in lower case: the first of each kind is the one that is written to output.
+/// Names of events, in lower case: the first of each kind is used in output.
 pub const EVENT_NAMES: [(&str, EventKind); 14] = [
     ("create", EventKind::Create),
     ("created", EventKind::Create),
@@ -173,7 +174,7 @@ pub const EVENT_NAMES: [(&str, EventKind); 14] = [
     ("retract", EventKind::Delete),
 ];
 
-/// The event of that name, whatever its case.
+/// Returns the event with that name, in any case.
 ///
 /// ```
 /// use lethe_core::EventKind;

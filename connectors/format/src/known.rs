@@ -1,7 +1,8 @@
-//! The `known` field: the patient's own identifiers, as a list of `{kind, value}` or an object of kind to value(s).
+//! Reads the `known` field: the patient's own identifiers, as a list of `{kind, value}` or an object of kind
+//! to value(s).
 //!
-//! An event with a kind that does not exist is refused: its value would be searched for as the wrong thing, and stay in the
-//! text without a word.
+//! An event with an unknown kind is refused: its value would be searched as the wrong kind, and silently stay
+//! in the text.
 
 use lethe_core::{Known, KnownKind};
 
@@ -9,7 +10,8 @@ use crate::PayloadError;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
-/// Names of kinds, in lower case with `_` between words: the first of each kind is its own, others are synonyms.
+/// Names of kinds, in lower case with `_` between words: the first of each kind is its own, others are
+/// synonyms.
 pub const KIND_NAMES: [(&str, KnownKind); 60] = [
     ("patient", KnownKind::Patient),
     ("patient_name", KnownKind::Patient),
@@ -73,7 +75,7 @@ pub const KIND_NAMES: [(&str, KnownKind); 60] = [
     ("identifier", KnownKind::Other),
 ];
 
-/// The kind of that name, whatever its case and whatever stands between its words.
+/// Returns the kind with that name, in any case and with any separators between its words.
 ///
 /// ```
 /// use lethe_core::KnownKind;
@@ -104,14 +106,14 @@ pub(crate) fn push(into: &mut Vec<Known>, kind: KnownKind, value: &str) {
     }
 }
 
-/// Reads the whole field into the list. Null is an empty list.
+/// Reads the whole field into the list. Null means an empty list.
 pub(crate) struct KnownSeed<'a> {
     pub(crate) into: &'a mut Vec<Known>,
     /// Set if what is wrong is more than a type.
     pub(crate) problem: &'a mut Option<PayloadError>,
 }
 
-/// Gives the identifiers their kind. Where there are none, an unknown kind has nothing to protect.
+/// Sets the kind of the identifiers. Without identifiers, an unknown kind is harmless.
 ///
 /// # Errors
 /// [`PayloadError::UnknownKind`] if there is no such kind.
@@ -125,12 +127,12 @@ pub(crate) fn set_kind(identifiers: &mut [Known], kind: Option<KnownKind>) -> Re
 }
 
 impl KnownSeed<'_> {
-    /// Gives the identifiers from `first` on the kind of that name.
+    /// Sets the kind of the identifiers from `first` on by its name.
     fn name<E: Error>(&mut self, first: usize, name: &str) -> Result<(), E> {
         let identifiers = self.into.get_mut(first..).unwrap_or_default();
         set_kind(identifiers, kind_named(name)).map_err(|problem| {
             *self.problem = Some(problem);
-            // The words go nowhere: the problem is reported.
+            // The message is dropped: the problem is reported.
             E::custom("unknown kind")
         })
     }
@@ -182,7 +184,7 @@ impl<'de> Visitor<'de> for KnownSeed<'_> {
     }
 }
 
-/// One `{kind, value}`; keys besides these two are ignored.
+/// Reads one `{kind, value}`; other keys are ignored.
 struct EntrySeed<'a>(KnownSeed<'a>);
 
 impl<'a> KnownSeed<'a> {
@@ -224,7 +226,7 @@ impl<'de> Visitor<'de> for EntrySeed<'_> {
                 }
             }
         }
-        // The value may stand before its kind.
+        // The value may precede its kind.
         let Some(name) = named.filter(|_| valued) else {
             return Err(A::Error::custom("missing"));
         };
@@ -232,7 +234,7 @@ impl<'de> Visitor<'de> for EntrySeed<'_> {
     }
 }
 
-/// A string, an integer (numbers of records are often sent so), or a list of these.
+/// Reads a string, an integer (a common form of record numbers), or a list of these.
 struct ValuesSeed<'a> {
     kind: KnownKind,
     into: &'a mut Vec<Known>,

@@ -1,7 +1,7 @@
-//! Note formats: what turns a payload into a note event.
+//! Note formats, which turn payloads into note events.
 //!
-//! Invariant: every payload, whatever its bytes, becomes exactly one [`Record`]. A payload that is no note event becomes
-//! a quarantined record; it stops nothing, and none of its content is kept.
+//! Invariant: every payload, whatever its bytes, becomes exactly one [`Record`]. A payload that is not a note
+//! event becomes a quarantined record; it does not stop the stream, and none of its content is kept.
 
 mod avro;
 mod cda;
@@ -41,10 +41,11 @@ pub use registry::Unavailable;
 pub use schema::event_schema;
 pub use text::{TextConfig, TextFormat};
 
-/// The largest note that is taken unless the configuration says otherwise: 64 MiB.
+/// The default maximum size of a note: 64 MiB.
 pub const MAX_NOTE_BYTES: usize = 64 << 20;
 
-/// The most known identifiers that one event may carry. An event with more becomes a quarantined record, `too_large:known:fewer`.
+/// Maximum number of known identifiers in one event. An event with more becomes a quarantined record,
+/// `too_large:known:fewer`.
 pub const MAX_KNOWN: usize = 100_000;
 
 /// Decodes payloads. One instance serves every lane.
@@ -52,24 +53,25 @@ pub trait Format: Send + Sync {
     /// Reads the payload. The event's coordinates are left empty.
     ///
     /// # Errors
-    /// A [`Diagnosis`] that carries nothing of the payload.
+    /// A [`Diagnosis`] without content of the payload.
     fn read(&self, payload: &[u8]) -> Result<NoteEvent, Diagnosis>;
 
-    /// Fetches what [`Format::read`] needs for this payload beside the payload, such as its schema. May block, so it is
-    /// called where that is allowed; costs next to nothing when all is there.
+    /// Fetches what [`Format::read`] needs in addition to this payload, such as its schema. May block, so it
+    /// is called where that is allowed; takes almost no time if everything is available.
     ///
     /// # Errors
-    /// [`Unavailable`] while that cannot be had. It is not the payload's fault: wait, and call again, before the
-    /// payload is read.
+    /// [`Unavailable`] while it cannot be fetched. The payload is not at fault: wait and retry before it is
+    /// read.
     fn prepare(&self, payload: &[u8]) -> Result<(), Unavailable> {
         let _ = payload;
         Ok(())
     }
 
-    /// Reads the payload as [`Format::read`] does, and refuses an event with more than [`MAX_KNOWN`] known identifiers.
+    /// Reads the payload like [`Format::read`], and refuses an event with more than [`MAX_KNOWN`] known
+    /// identifiers.
     ///
     /// # Errors
-    /// A [`Diagnosis`] that carries nothing of the payload.
+    /// A [`Diagnosis`] without content of the payload.
     fn read_within_limits(&self, payload: &[u8]) -> Result<NoteEvent, Diagnosis> {
         let event = self.read(payload)?;
         if event.known.len() > MAX_KNOWN {
@@ -82,8 +84,8 @@ pub trait Format: Send + Sync {
         Ok(event)
     }
 
-    /// The record that this payload is: a note, or a quarantined record. Never a tombstone, which has no payload and
-    /// is the source's to tell.
+    /// Returns the record of this payload: a note or a quarantined record. Never a tombstone, which has no
+    /// payload and is up to the source.
     fn decode(&self, at: Coordinates, payload: &[u8]) -> Record {
         match self.read_within_limits(payload) {
             Ok(event) => Record::Note(NoteEvent { at, ..event }),
@@ -95,8 +97,8 @@ pub trait Format: Send + Sync {
     }
 }
 
-/// Which format payloads are in: `kind = "json"` (default), `"text"`, `"hl7v2"`, `"fhir"`, `"cda"`, `"avro"`, `"protobuf"`.
-/// This enum is the list of formats.
+/// The format of payloads: `kind = "json"` (default), `"text"`, `"hl7v2"`, `"fhir"`, `"cda"`, `"avro"`,
+/// `"protobuf"`. This enum is the list of formats.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum FormatConfig {
@@ -124,18 +126,18 @@ impl Default for FormatConfig {
 }
 
 impl FormatConfig {
-    /// The decoder of a format that asks no registry.
+    /// Returns the decoder of a format without a registry.
     ///
     /// # Errors
-    /// [`FormatError`] for a field mapping that cannot be, a schema file that cannot be read, or a `registry`.
+    /// [`FormatError`] for an invalid field mapping, an unreadable schema file, or a `registry`.
     pub fn build(&self) -> Result<Box<dyn Format>, FormatError> {
         self.build_with(&|_| Err(FormatError::NoRegistryHere))
     }
 
-    /// The decoder; `open` is called for the registry, if the configuration names one.
+    /// Returns the decoder; `open` is called for the registry, if the configuration has one.
     ///
     /// # Errors
-    /// [`FormatError`] for a field mapping that cannot be, a schema file that cannot be read, or what `open` says.
+    /// [`FormatError`] for an invalid field mapping, an unreadable schema file, or an error of `open`.
     pub fn build_with(&self, open: registry::Open<'_>) -> Result<Box<dyn Format>, FormatError> {
         Ok(match self {
             Self::Json(config) => Box::new(config.build()?),
@@ -149,7 +151,7 @@ impl FormatConfig {
     }
 }
 
-/// A format's settings that cannot be. Names the key, never a value from a note.
+/// A format's settings are invalid. Messages name the key, never a value from a note.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormatError {
@@ -163,59 +165,59 @@ pub enum FormatError {
         /// The path as written.
         path: String,
     },
-    /// Two fields at one place, or one inside the other.
+    /// Two fields have the same path, or one is inside the other.
     #[error(
-        "`fields.{field}`: the path \"{path}\" is taken by, or lies inside, `fields.{other}`; give each field its own"
+        "`fields.{field}`: the path \"{path}\" equals, or lies inside, that of `fields.{other}`; give each field its own path"
     )]
     Clash {
-        /// The field mapped.
+        /// The mapped field.
         field: &'static str,
         /// The path as written.
         path: String,
-        /// The field that has that place.
+        /// The field that has that path.
         other: &'static str,
     },
-    /// An offset from UTC that is none.
+    /// An invalid offset from UTC.
     #[error(
-        "`utc_offset`: \"{value}\" is no offset from UTC; write hours and minutes, for instance \"-05:00\""
+        "`utc_offset`: \"{value}\" is not an offset from UTC; write hours and minutes, for instance \"-05:00\""
     )]
     UtcOffset {
-        /// As written.
+        /// The configured value.
         value: String,
     },
-    /// `required` names what is no field.
+    /// `required` lists an unknown field.
     #[error("`required`: there is no field \"{name}\"; fields are {names}")]
     NoSuchField {
-        /// As written.
+        /// The configured name.
         name: String,
-        /// The names there are.
+        /// The existing names.
         names: String,
     },
     /// Not exactly one of `registry` and `schema_file`, or `schema_id` without a file.
     #[error("`{key}`: {why}")]
     Schema {
-        /// The key at fault.
+        /// The wrong key.
         key: &'static str,
         /// What to do.
         why: &'static str,
     },
-    /// A schema file that cannot be read, or is no schema.
+    /// A schema file cannot be read, or is not a schema.
     #[error("`schema_file`: {path}: {why}")]
     SchemaFile {
         /// The file.
         path: String,
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
-    /// Settings of the registry that cannot be.
+    /// Settings of the registry are invalid.
     #[error("`registry.{key}`: {why}")]
     Registry {
-        /// The key at fault.
+        /// The wrong key.
         key: &'static str,
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
-    /// A registry is named where none can be asked.
-    #[error("`registry`: no schema registry can be asked here; give a `schema_file`")]
+    /// A registry is configured where none can be used.
+    #[error("`registry`: a schema registry cannot be used here; set a `schema_file`")]
     NoRegistryHere,
 }

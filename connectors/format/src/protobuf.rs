@@ -1,23 +1,23 @@
 //! The `protobuf` format: a note event as a Protocol Buffers message (proto2, proto3).
 //!
-//! Fields are those of [`json`](crate::JsonFormat), mapped by the same paths: a path goes through messages, by the names
-//! of their fields in the `.proto` file. Beside strings and integers
+//! Fields are those of [`json`](crate::JsonFormat), mapped by the same paths: a path leads through messages,
+//! by the names of their fields in the `.proto` file. In addition to strings and integers, these types count:
 //!
 //! | Protobuf | counts as |
 //! |---|---|
-//! | `enum` | its value's name; for `event` and kinds without the type's name before it, and its capitals do not matter (`EVENT_DELETE` of `enum Event` is `delete`, `EVENT_UNSPECIFIED` is a field that is not there) |
+//! | `enum` | its value's name; for `event` and kinds without the type's name as a prefix and in any case (`EVENT_DELETE` of `enum Event` is `delete`, `EVENT_UNSPECIFIED` is a missing field) |
 //! | `google.protobuf.Timestamp` | milliseconds since 1970-01-01T00:00:00Z |
-//! | `google.protobuf.StringValue`, `Int64Value` and their like | what they wrap |
+//! | `google.protobuf.StringValue`, `Int64Value` and similar | the wrapped value |
 //!
-//! and `known` may be a list of messages `{kind, value}`, a map, or a message whose fields are kinds. Where a field is
-//! not told from its default (proto3 without `optional`), an empty `text` is a note without text, `event` and
-//! `note_type` are their enum's value 0, and any other field is not there. A field that is there twice has its last
-//! value, and a message that is there twice is merged, as the format wants it.
+//! `known` may be a list of messages `{kind, value}`, a map, or a message whose fields are kinds. If a field
+//! cannot be distinguished from its default (proto3 without `optional`), an empty `text` is a note without
+//! text, `event` and `note_type` are their enum's value 0, and any other field is missing. A duplicate field
+//! has its last value, and duplicate messages are merged, as the format requires.
 //!
-//! The schema is compiled by the `protox` and `prost-reflect` crates; it comes from a registry, by the id and the
-//! message's index in the frame before each payload, or from a file. Their reader of payloads is not used: it makes a tree
-//! of the whole payload, which for short elements is twenty times as large. [`walk`] goes over the payload once, copies
-//! what is mapped, and skips the rest.
+//! The `protox` and `prost-reflect` crates compile the schema; it comes from a registry, by the id and the
+//! message's index in the frame before each payload, or from a file. Their payload reader is not used: it
+//! builds a tree of the whole payload, which for short elements is twenty times as large. [`walk`] reads the
+//! payload once, copies the mapped fields, and skips the rest.
 
 mod compile;
 mod plan;
@@ -39,20 +39,21 @@ use plan::Message;
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProtobufConfig {
-    /// Where each field stands, if not at the top under its own name.
+    /// Paths of fields that are not at the top under their own names.
     pub fields: Fields,
-    /// Fields besides `text` without which an event is quarantined. Default: `note_id`.
+    /// Fields in addition to `text` that an event must have, or it is quarantined. Default: `note_id`.
     pub required: Vec<String>,
-    /// Notes whose text is over this many bytes are quarantined.
+    /// Notes with a text over this size in bytes are quarantined.
     pub max_note_bytes: usize,
-    /// The registry of the schemas that payloads name.
+    /// The registry of the payloads' schemas.
     pub registry: Option<RegistryConfig>,
-    /// The schema of all payloads, where there is no registry: a `.proto` file, whose imports stand beside it, or a
-    /// compiled `FileDescriptorSet`.
+    /// The schema of all payloads, without a registry: a `.proto` file, whose imports are in the same folder,
+    /// or a compiled `FileDescriptorSet`.
     pub schema_file: Option<PathBuf>,
-    /// With a file: payloads are framed, and name this schema. Without: they are bare.
+    /// With a schema file: payloads are framed and have this schema id. Default: payloads have no frame.
     pub schema_id: Option<u32>,
-    /// With a file and bare payloads: the full name of their message. May be left out where the file has one.
+    /// With a schema file and payloads without a frame: the full name of their message. Optional if the file
+    /// has only one.
     pub message: Option<String>,
 }
 
@@ -71,7 +72,7 @@ impl Default for ProtobufConfig {
 }
 
 impl ProtobufConfig {
-    /// The decoder; `open` is called for the registry, if there is one.
+    /// Returns the decoder; `open` is called for the registry, if there is one.
     ///
     /// # Errors
     /// [`FormatError`].
@@ -83,11 +84,14 @@ impl ProtobufConfig {
             (Some(_), None) if self.schema_id.is_some() => {
                 return refuse(
                     "schema_id",
-                    "goes with `schema_file`; with a registry each payload names its own",
+                    "requires `schema_file`; with a registry each payload has its own id",
                 );
             }
             (_, _) if self.message.is_some() && (self.registry.is_some() || self.schema_id.is_some()) => {
-                return refuse("message", "is for bare payloads; framed ones name their message");
+                return refuse(
+                    "message",
+                    "is only for payloads without a frame; framed ones name their message",
+                );
             }
             (Some(registry), None) => Schemata::Asked(Catalogue::new(open(registry)?, move |schema| {
                 Ok(File::new(&compile::schema(schema)?, &root))
@@ -106,13 +110,13 @@ impl ProtobufConfig {
                     }
                 }
             }
-            _ => return refuse("registry", "give either `registry` or `schema_file`"),
+            _ => return refuse("registry", "set either `registry` or `schema_file`"),
         };
         Ok(ProtobufFormat { mapping, schemas })
     }
 }
 
-/// How to read each message of a file, by its way inwards from the top.
+/// The plan of each message of a file, by its path from the top.
 #[derive(Debug)]
 struct File(HashMap<Vec<u32>, Message>);
 
@@ -143,7 +147,7 @@ pub struct ProtobufFormat {
 #[derive(Debug)]
 enum Schemata {
     Asked(Catalogue<File>),
-    /// One file for all payloads, and the id that each names.
+    /// One file for all payloads, and the schema id in their frames.
     Framed(File, u32),
     Bare(Message),
 }

@@ -1,4 +1,4 @@
-//! The JSON Schema of a note event, made from the tables that the decoder itself uses.
+//! The JSON Schema of a note event, generated from the decoder's own tables.
 
 use serde_json::{Map, Value, json};
 
@@ -9,10 +9,10 @@ use crate::known::KIND_NAMES;
 /// RFC 3339 with an offset from UTC (section 5.6).
 const INSTANT: &str = r"^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?([Zz]|[+-]\d{2}:?\d{2})(\[.*\])?$";
 
-/// The JSON Schema (draft 2020-12) of a note event in the `json` format whose fields are not mapped.
+/// Returns the JSON Schema (draft 2020-12) of a note event in the `json` format with unmapped fields.
 ///
-/// Names of events and of kinds are listed in lower case; Lethe reads them whatever their case. Keys that are not listed
-/// are ignored by the stream.
+/// Names of events and kinds are listed in lower case; Lethe reads them in any case. The stream ignores
+/// unlisted keys.
 ///
 /// ```
 /// let schema = lethe_format::event_schema();

@@ -1,22 +1,22 @@
-//! A setting that nobody may read in a log.
+//! A setting that must not appear in logs.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-/// A password or key from the configuration, after the program has replaced `${VAR}` or read the file it names. Prints as
-/// `[secret]` in every format. Its memory is wiped when it is dropped.
+/// A password or key from the configuration, after the program has replaced `${VAR}` or read the file. Prints
+/// as `[secret]` in every format. Its memory is wiped when it is dropped.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
-    /// The value. Named so that its use shows in a review.
+    /// Returns the value. The name makes its use visible in a review.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Whether it is empty.
+    /// Returns whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

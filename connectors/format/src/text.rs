@@ -1,7 +1,7 @@
-//! Bare text: the payload is the note.
+//! The `text` format: the payload is the note.
 //!
-//! There is no room for an id, so the source gives one (a file its name). A byte order mark stays: the text is
-//! untouched, and offsets count it.
+//! The payload has no id, so the source provides one (for a file, its name). A byte order mark stays: the
+//! text is unchanged, and offsets count it.
 
 use lethe_core::NoteEvent;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use crate::{Diagnosis, Format, MAX_NOTE_BYTES, PayloadError};
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TextConfig {
-    /// Notes over this many bytes are quarantined.
+    /// Notes over this size in bytes are quarantined.
     pub max_note_bytes: usize,
 }
 
@@ -25,7 +25,7 @@ impl Default for TextConfig {
 }
 
 impl TextConfig {
-    /// The decoder.
+    /// Returns the decoder.
     pub const fn build(&self) -> TextFormat {
         TextFormat {
             max_note_bytes: self.max_note_bytes,
@@ -33,7 +33,7 @@ impl TextConfig {
     }
 }
 
-/// Decodes bare text.
+/// Decodes plain text.
 #[derive(Clone, Copy, Debug)]
 pub struct TextFormat {
     max_note_bytes: usize,

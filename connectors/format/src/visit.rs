@@ -1,4 +1,4 @@
-//! One pass over a JSON payload along the trie of paths, straight into a note event.
+//! Reads a JSON payload in one pass along the trie of paths into a note event.
 
 use std::fmt;
 
@@ -10,13 +10,13 @@ use crate::fields::{Children, Field, Node, a_leaf};
 use crate::json::event_kind;
 use crate::known::KnownSeed;
 
-/// The event under construction, and what went wrong where.
+/// The event under construction, and the position of a problem.
 pub(crate) struct Draft {
     pub(crate) event: NoteEvent,
-    /// Fields that were there and not null.
+    /// Fields that are present and not null.
     pub(crate) seen: u16,
     pub(crate) max_note_bytes: usize,
-    /// The field whose value is being read. Stays set when that fails.
+    /// The field whose value is being read. It stays set after an error.
     pub(crate) reading: Option<Field>,
     pub(crate) problem: Option<PayloadError>,
     pub(crate) id_is_number: bool,
@@ -36,7 +36,8 @@ impl Draft {
         }
     }
 
-    /// The first field that must be there and is not: one of `required`, or the text of a note that is not deleted.
+    /// Returns the first missing required field: one of `required`, or the text of a note that is not
+    /// deleted.
     pub(crate) fn missing(&self, required: u16) -> Option<Field> {
         let needs_text = self.event.kind != EventKind::Delete;
         let required = required | if needs_text { Field::Text.bit() } else { 0 };
@@ -107,7 +108,7 @@ impl Draft {
 
     fn fail<E: Error>(&mut self, problem: PayloadError) -> E {
         self.problem = Some(problem);
-        // The words go nowhere: `read_full` reports the problem.
+        // The message is dropped: `read_full` reports the problem.
         E::custom("refused")
     }
 }
@@ -142,7 +143,7 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
         f.write_str("an object")
     }
 
-    /// Null stands for an inner object that is not there.
+    /// Null means a missing inner object.
     fn visit_unit<E: Error>(self) -> Result<(), E> {
         if self.top {
             return Err(self.draft.fail(PayloadError::NotAnObject));
@@ -191,7 +192,7 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
                 })?,
             }
         }
-        // A key beside the one that it is close to is a key of its own.
+        // If the similar key is present too, this one is a different key.
         if let Some(field) = misspelt.filter(|field| self.draft.seen & field.bit() == 0) {
             self.draft.reading = Some(field);
             return Err(self.draft.fail(PayloadError::UnknownKey));
@@ -200,23 +201,23 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
     }
 }
 
-/// What a key names.
+/// The meaning of a key.
 enum Key {
-    /// The child of this place.
+    /// The child with this index.
     Child(usize),
-    /// None of the children; a field whose name is misspelt, if it is close to one that protects the note.
+    /// No child; possibly a misspelt field that protects the note.
     Other(Option<Field>),
 }
 
-/// Fields that a note does without and is worse protected: a misspelt one would be ignored in silence.
+/// Optional fields that protect the note: a misspelt one would be silently ignored.
 const GUARDED: [Field; 2] = [Field::Known, Field::PatientId];
 
-/// Which child a key names.
+/// Finds the child of a key.
 struct KeySeed<'a>(&'a Children);
 
 impl KeySeed<'_> {
     fn near(&self, key: &str) -> Option<Field> {
-        // A mapped field stands under a name of the feed's own choice.
+        // A mapped field has a name of the feed's choice.
         let is_here = |field: &Field| {
             let mut children = self.0.iter();
             children
@@ -225,8 +226,8 @@ impl KeySeed<'_> {
         if key.len() > 16 {
             return None;
         }
-        // A name of a letter more or less is the furthest that one mistake leads to; the distance is dear, and most keys are other
-        // fields of the sender's.
+        // One mistake changes the length by at most one letter. The edit distance is expensive, and most keys
+        // are other fields of the sender.
         let letters = key.chars().count();
         let is_near = |field: &Field| {
             letters.abs_diff(field.name().len()) <= 1
@@ -254,7 +255,7 @@ impl Visitor<'_> for KeySeed<'_> {
     }
 }
 
-/// Reads one field's value into the event. What a field does not take falls to the visitor's own type error.
+/// Reads one field's value into the event. Other types fall through to the visitor's own type error.
 struct ValueSeed<'a> {
     field: Field,
     draft: &'a mut Draft,

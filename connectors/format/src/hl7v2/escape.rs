@@ -67,7 +67,7 @@ impl Codec {
             match sequence {
                 Sequence::Char(c) => out.push(c),
                 Sequence::Format(c, count) => {
-                    // In formatted text a component separator may stand before each command, and says no more than it.
+                    // Formatted text may have a redundant component separator before each command.
                     if before.ends_with(self.separators.component) {
                         out.pop();
                     }
@@ -87,7 +87,8 @@ impl Codec {
         Ok(one_line_break(Cow::Owned(out)))
     }
 
-    /// The text of a leaf that is one line: its words, a space between each two. Control characters are none of a word.
+    /// Decodes the text of a one-line leaf: its words, separated by single spaces. Control characters count
+    /// as separators.
     ///
     /// # Errors
     /// As [`Codec::text`].
@@ -107,7 +108,8 @@ impl Codec {
         Ok(out)
     }
 
-    /// Whether the leaf is its own line: ASCII without control characters and escape sequences, each space between two words.
+    /// Returns whether the leaf needs no decoding as a line: ASCII without control characters and escape
+    /// sequences, with single spaces between words.
     fn is_line(&self, raw: &str) -> bool {
         let mut after_space = true;
         for byte in raw.bytes() {
@@ -121,7 +123,7 @@ impl Codec {
         raw.is_empty() || !after_space
     }
 
-    /// Writes text as a leaf. Where the message has no escape character, what would need one becomes a space.
+    /// Writes text as a leaf. If the message has no escape character, characters that need one become spaces.
     pub(super) fn escape(&self, text: &str, out: &mut String) {
         if is_null(text) {
             // Two quotes alone would be null.
@@ -162,7 +164,7 @@ impl Codec {
         match bytes {
             b"F" => Sequence::Char(separators.field),
             b"S" => Sequence::Char(separators.component),
-            // The separator that the message does not have is the one that it would have had.
+            // A separator that the message lacks has its default value.
             b"T" => Sequence::Char(separators.sub.unwrap_or('&')),
             b"R" => Sequence::Char(separators.repetition.unwrap_or('~')),
             b"E" => Sequence::Char(separators.escape.unwrap_or('\\')),
@@ -187,17 +189,17 @@ impl Codec {
     }
 }
 
-/// How a character is written that cannot stand for itself.
+/// The encoding of a character that cannot be written literally.
 pub(super) enum Code {
     /// A separator, by its letter.
     Letter(char),
     /// A line break.
     Break,
-    /// A control character. It could end a segment, or the frame around the message.
+    /// A control character, which could end a segment or the frame around the message.
     Hex(u8),
 }
 
-/// The formatting commands of section 2.7.5, by their two letters and what follows.
+/// Decodes the formatting commands of section 2.7.5, by their two letters and the rest.
 fn format(a: u8, b: u8, rest: &[u8]) -> Sequence {
     let number = rest.trim_ascii();
     let digits = match number {
@@ -219,7 +221,7 @@ fn format(a: u8, b: u8, rest: &[u8]) -> Sequence {
     }
 }
 
-/// Pairs of hexadecimal digits as bytes. Stops at what is none.
+/// Decodes pairs of hexadecimal digits. Stops at anything else.
 pub(super) fn unhex(digits: impl Iterator<Item = u8>) -> impl Iterator<Item = u8> {
     let mut values = digits.map_while(|digit| char::from(digit).to_digit(16));
     std::iter::from_fn(move || {

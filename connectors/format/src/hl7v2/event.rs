@@ -1,4 +1,4 @@
-//! What a message says about its note: which it is, whose, of which kind, when written, and what happened to it.
+//! Reads the fields of a message's note event: its id, patient, kind, time, and what happened to it.
 
 use jiff::tz::Offset;
 use lethe_core::{EventKind, NoteEvent, PatientKey};
@@ -14,19 +14,20 @@ use crate::PayloadError;
 /// Why an event is refused: the field, and the problem.
 pub(super) type Refused = (&'static str, PayloadError);
 
-/// Whether OBR-25 says that the whole order is void (table 0123).
+/// Returns whether OBR-25 marks the whole order as void (table 0123).
 pub(super) fn is_void(order: &Segment<'_>) -> bool {
     order.field(25) == "X"
 }
 
-/// Whether OBX-11 says that the observation is deleted, cannot be had, or was another's (table 0085).
+/// Returns whether OBX-11 marks the observation as deleted, unobtainable, or wrong (table 0085).
 pub(super) fn is_withdrawn(observation: &Segment<'_>) -> bool {
     matches!(observation.field(11), "D" | "X" | "W")
 }
 
-/// Whether messages of this type are read: one of table 0076. One that says no type is read by what is in it.
+/// Checks that messages of this type are read: those of table 0076. A message without a type is read by its
+/// segments.
 ///
-/// Acknowledgements, queries and master files are about no patient; what comes back of them is decided field by field too.
+/// Acknowledgements, queries and master files concern no patient; their fields are handled in the same way.
 ///
 /// # Errors
 /// [`PayloadError::Unsupported`] for a type that the standard does not have.
@@ -40,11 +41,12 @@ pub(super) fn supported(codec: &Codec, codes: &Codes, segments: &[Segment<'_>]) 
     }
 }
 
-/// What happened to the note: for MDM by its trigger event (chapter 9), for all else by the status of its observations.
+/// Returns what happened to the note: for MDM by its trigger event (chapter 9), otherwise by the status of
+/// its observations.
 ///
 /// | MDM | event |
 /// |---|---|
-/// | T01, T02 new, T05, T06 addendum (a document of its own) | create |
+/// | T01, T02 new, T05, T06 addendum (a separate document) | create |
 /// | T03, T04 status, T07, T08 edited, T09, T10 replaced | amend |
 /// | T11 cancelled | delete |
 ///
@@ -90,7 +92,7 @@ pub(super) fn kind(codec: &Codec, segments: &[Segment<'_>]) -> Result<EventKind,
     })
 }
 
-/// The event's fields, without its text and its kind.
+/// Returns the event's fields except its text and its kind.
 ///
 /// # Errors
 /// [`PayloadError::Missing`] if nothing in the message can be the note's id.
@@ -102,8 +104,8 @@ pub(super) fn facts(
 ) -> Result<NoteEvent, Refused> {
     let separators = codec.separators;
     let component = |name: &'static str, field: usize, n: usize| -> Result<String, Refused> {
-        // The first that has one: of several orders, the first is the note's. What is blank once its escape sequences are undone
-        // is none.
+        // The first one with a value: of several orders, the first is the note's. A field that is blank after
+        // decoding counts as absent.
         for segment in segments.iter().filter(|segment| segment.name == name) {
             if segment.field(field).is_empty() {
                 continue;
@@ -145,7 +147,7 @@ pub(super) fn facts(
         encounter_id: first(&[("PV1", 19, 1)])?.map(Into::into),
         note_type: first(&[("TXA", 2, 2), ("TXA", 2, 1), ("OBR", 4, 2), ("OBR", 4, 1)])?,
         author_id: author_id
-            // NDL has the id in the first of its sub-components.
+            // NDL has the id in its first sub-component.
             .and_then(|id| separators.subs(&id).next().map(|id| id.to_owned()))
             .map(Into::into),
         authored_at,
@@ -153,10 +155,10 @@ pub(super) fn facts(
     })
 }
 
-/// The first id of a list (CX) that is of that type; the first that says no type if there is none. And who assigned it.
+/// Returns the first id in a list (CX) with that type, otherwise the first without a type; and its assigner.
 ///
 /// # Errors
-/// An id that cannot be read. `name` is the field's.
+/// An id that cannot be read. `name` is the field's name.
 pub(super) fn id_of_type(
     codec: &Codec,
     field: &str,

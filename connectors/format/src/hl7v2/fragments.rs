@@ -1,5 +1,5 @@
-//! Joins a message that arrives in pieces (HL7 v2.5.1, section 2.10.2), where all of its pieces are in one payload, and
-//! takes the segments of a batch off.
+//! Joins a fragmented message (HL7 v2.5.1, section 2.10.2) if all of its fragments are in one payload, and
+//! removes batch segments.
 //!
 //! | piece | joined by |
 //! |---|---|
@@ -14,11 +14,11 @@ use super::batch::{Messages, hl7v2_messages};
 use super::message::{Separators, is_null, lines};
 use crate::PayloadError;
 
-/// A message, and what stood around it.
+/// A message, and its surroundings in the payload.
 #[derive(Debug)]
 pub(super) struct Whole<'a> {
     pub(super) body: Cow<'a, [u8]>,
-    /// How many bytes of the payload stand before it.
+    /// Number of bytes of the payload before it.
     pub(super) skipped: usize,
     /// The payload's batch segments.
     pub(super) messages: Messages<'a>,
@@ -27,7 +27,7 @@ pub(super) struct Whole<'a> {
 /// Where in the payload, in which field, and why.
 type Refused = (usize, Option<&'static str>, PayloadError);
 
-/// Returns the one message of the payload, its pieces joined.
+/// Returns the single message of the payload, with its fragments joined.
 ///
 /// # Errors
 /// [`PayloadError::Duplicate`] for a second message, [`PayloadError::NotHl7`] for text beside the message, [`PayloadError::Fragmented`] if
@@ -38,7 +38,7 @@ pub(super) fn whole(payload: &[u8]) -> Result<Whole<'_>, Refused> {
     let skipped = messages.position() - first.len();
     let mut body = Cow::Borrowed(first);
     let Ok(separators) = Separators::read(first) else {
-        // Refused as it is.
+        // Returned unchanged, to be refused later.
         return Ok(Whole {
             body,
             skipped,
@@ -71,8 +71,8 @@ pub(super) fn whole(payload: &[u8]) -> Result<Whole<'_>, Refused> {
     })
 }
 
-/// Returns the text with each ADD segment joined to the segment before it. One after MSH is left, for it continues a segment
-/// that is not here.
+/// Returns the text with each ADD segment joined to the previous segment. An ADD after MSH stays, since it
+/// continues a segment that is not in the payload.
 pub(super) fn joined<'a>(text: Cow<'a, str>, separators: &Separators) -> Cow<'a, str> {
     let field = separators.field;
     let add = |line: &str| {
@@ -88,7 +88,7 @@ pub(super) fn joined<'a>(text: Cow<'a, str>, separators: &Separators) -> Cow<'a,
     let mut segments = 0;
     for line in lines(&text, separators).filter(|line| !line.is_empty()) {
         if segments > 1 && add(line) {
-            // A segment is sent up to the field that is continued, perhaps with the separator that ends it.
+            // A segment is sent up to the continued field, possibly with the separator after it.
             out.truncate(out.trim_end_matches(['\r', field]).len());
             out.extend(line.get(4..));
         } else {
@@ -100,13 +100,13 @@ pub(super) fn joined<'a>(text: Cow<'a, str>, separators: &Separators) -> Cow<'a,
     Cow::Owned(out)
 }
 
-/// The first line.
+/// Returns the first line.
 fn head_of(message: &[u8]) -> &[u8] {
     let head = message.split(|byte| matches!(byte, b'\r' | b'\n')).next();
     head.unwrap_or_default()
 }
 
-/// Where the last line starts that is not blank.
+/// Returns the start of the last line that is not blank.
 fn last_line(message: &[u8]) -> usize {
     let ends = |byte: &u8| matches!(byte, b'\r' | b'\n');
     let end = message.trim_ascii_end().len();
@@ -114,7 +114,7 @@ fn last_line(message: &[u8]) -> usize {
     line.map_or(0, |at| at + 1)
 }
 
-/// The pointer of a DSC segment at the end: the message goes on elsewhere.
+/// Returns the pointer of a DSC segment at the end, which means that the message continues elsewhere.
 fn continued_at(message: &[u8]) -> Option<&[u8]> {
     let separators = Separators::read(message).ok()?;
     let last = message.get(last_line(message)..)?.strip_prefix(b"DSC")?;
@@ -123,7 +123,7 @@ fn continued_at(message: &[u8]) -> Option<&[u8]> {
     pointer(fields.next()?)
 }
 
-/// The pointer in MSH-14: the message goes on from elsewhere.
+/// Returns the pointer in MSH-14, which means that the message is a continuation.
 fn continues<'a>(message: &'a [u8], separators: &Separators) -> Option<&'a [u8]> {
     let mut fields = head_of(message).split(|&byte| char::from(byte) == separators.field);
     pointer(fields.nth(13)?)

@@ -1,4 +1,5 @@
-//! Ids that a message makes one patient's: merges, changes of an id, and links (HL7 v2.5.1, chapter 3).
+//! Collects ids that a message assigns to one patient: merges, changes of an id, and links (HL7 v2.5.1,
+//! chapter 3).
 
 use lethe_core::PatientLink;
 
@@ -6,13 +7,13 @@ use super::escape::Codec;
 use super::event::{Refused, id_of_type};
 use super::message::Segment;
 
-/// Trigger events whose MRG has earlier ids of the patient in the PID before it: merges of patients and persons, and changes of
-/// an id. Not A43 to A45, which move things from one patient to another.
+/// Trigger events whose MRG has earlier ids of the patient in the preceding PID: merges of patients and
+/// persons, and changes of an id. Not A43 to A45, which move data between patients.
 const MERGES: [&str; 9] = ["A18", "A30", "A34", "A36", "A39", "A40", "A46", "A47", "A48"];
-/// The trigger event whose two PIDs are one person.
+/// The trigger event whose two PIDs belong to one person.
 const LINK: &str = "A24";
 
-/// Returns the ids that the message makes one patient's. `kind` is the type of id that patients are known by (table 0203).
+/// Returns the ids that the message assigns to one patient. `kind` is the type of patient ids (table 0203).
 ///
 /// # Errors
 /// The first id that cannot be read.
@@ -45,7 +46,7 @@ pub(super) fn of(codec: &Codec, segments: &[Segment<'_>], kind: &str) -> Result<
                     let Some(from) = id_of_type(codec, segment.field(1), "MRG-1", kind)? else {
                         continue;
                     };
-                    // A message may merge several patients; its event is of the first.
+                    // A message may merge several patients; its event belongs to the first.
                     let other = patient.filter(|pid| first.is_none_or(|first| first.at != pid.at));
                     let into = other.map(|pid| id_of_type(codec, pid.field(3), "PID-3", kind));
                     let into = into.transpose()?.flatten();

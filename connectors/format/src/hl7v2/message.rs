@@ -1,15 +1,15 @@
-//! A message taken apart: separators, segments, fields.
+//! Splits a message into separators, segments and fields.
 //!
-//! Strict where a mistake could hide text (every segment must look like one), lenient where none can (CR, LF or CRLF,
-//! the frame of MLLP around it, missing trailing separators).
+//! Strict where a mistake could hide text (every segment must look like one), lenient where it cannot (CR, LF
+//! or CRLF, MLLP frames, missing trailing separators).
 
 use super::escape::Code;
 use super::table;
 use crate::{Diagnosis, PayloadError};
 
-/// A message of more segments than this is refused.
+/// Maximum number of segments of a message.
 pub(super) const MAX_SEGMENTS: usize = 1 << 16;
-/// A segment of more fields than this is refused. The longest of the standard has under a hundred.
+/// Maximum number of fields of a segment. The longest in the standard has fewer than a hundred.
 pub(super) const MAX_FIELDS: usize = 512;
 
 /// The separators that MSH-1 and MSH-2 declare, each of them one ASCII character.
@@ -23,7 +23,7 @@ pub(super) struct Separators {
 }
 
 impl Separators {
-    /// Reads them from the start of a message.
+    /// Reads the separators at the start of a message.
     ///
     /// # Errors
     /// [`PayloadError::NotHl7`] if it starts otherwise, or if two of them are the same.
@@ -39,7 +39,7 @@ impl Separators {
         let ends = |byte: &u8| byte == field || matches!(byte, b'\r' | b'\n');
         let end = rest.iter().take(6).position(ends);
         let encoding = rest.get(..end.unwrap_or(rest.len().min(6))).unwrap_or_default();
-        // Four are usual, v2.7 may add one for what was cut short; what a sender never needs it may leave out.
+        // Four are usual, and v2.7 may add one for truncation; a sender may omit those that it never needs.
         if !(1..=5).contains(&encoding.len()) || !separates(*field) {
             return Err(fail(Some("MSH-2"), 4));
         }
@@ -58,7 +58,7 @@ impl Separators {
         })
     }
 
-    /// How a character is written that cannot stand for itself.
+    /// Returns the encoding of a character that cannot be written literally.
     pub(super) fn code(&self, c: char) -> Option<Code> {
         Some(match c {
             _ if c == self.field => Code::Letter('F'),
@@ -72,22 +72,22 @@ impl Separators {
         })
     }
 
-    /// The repetitions of a field.
+    /// Returns the repetitions of a field.
     pub(super) fn repetitions<'a>(&self, field: &'a str) -> impl Iterator<Item = &'a str> + use<'a> {
         split(field, self.repetition)
     }
 
-    /// The components of a repetition.
+    /// Returns the components of a repetition.
     pub(super) fn components<'a>(&self, repetition: &'a str) -> impl Iterator<Item = &'a str> + use<'a> {
         split(repetition, Some(self.component))
     }
 
-    /// The sub-components of a component.
+    /// Returns the sub-components of a component.
     pub(super) fn subs<'a>(&self, component: &'a str) -> impl Iterator<Item = &'a str> + use<'a> {
         split(component, self.sub)
     }
 
-    /// Component `n`, from 1, of the field's first repetition; empty if there is none, or if it is null.
+    /// Returns component `n`, from 1, of the field's first repetition; empty if it is missing or null.
     pub(super) fn component<'a>(&self, field: &'a str, n: usize) -> &'a str {
         let first = self.repetitions(field).next().unwrap_or_default();
         let component = self.components(first).nth(n - 1).unwrap_or_default();
@@ -95,13 +95,13 @@ impl Separators {
     }
 }
 
-/// Whether it can be a separator. Not what null, escape sequences, base64 and time stamps are written with: in a message
-/// without an escape character they could not be written any more.
+/// Returns whether it can be a separator. Characters of null, escape sequences, base64 and time stamps
+/// cannot: in a message without an escape character they could not be written.
 const fn separates(byte: u8) -> bool {
     byte.is_ascii_punctuation() && !matches!(byte, b'.' | b'"' | b'+' | b'/' | b'=' | b'-')
 }
 
-/// Whether it is HL7's null: two quotes, which say that the receiver shall delete the value.
+/// Returns whether it is HL7's null: two quotes, which tell the receiver to delete the value.
 pub(super) fn is_null(raw: &str) -> bool {
     raw == "\"\""
 }
@@ -115,14 +115,14 @@ fn split(text: &str, separator: Option<char>) -> impl Iterator<Item = &str> {
 pub(super) struct Segment<'a> {
     /// Its three letters.
     pub(super) name: &'a str,
-    /// Where it starts in the message's text, in bytes.
+    /// Its start in the message's text, in bytes.
     pub(super) at: usize,
     /// Its name and its fields.
     fields: Vec<&'a str>,
 }
 
 impl<'a> Segment<'a> {
-    /// The numbers of the fields that are not empty.
+    /// Returns the numbers of the fields that are not empty.
     pub(super) fn numbers(&self) -> impl Iterator<Item = usize> + use<'_, 'a> {
         let fields = self.fields.iter().enumerate().skip(1);
         fields
@@ -130,16 +130,16 @@ impl<'a> Segment<'a> {
             .map(|(number, _)| number)
     }
 
-    /// Field `n`, from 1; empty if there is none.
+    /// Returns field `n`, from 1; empty if it is missing.
     pub(super) fn field(&self, n: usize) -> &'a str {
         self.fields.get(n).copied().unwrap_or_default()
     }
 }
 
-/// Character sets of MSH-18 that are looked at. Table 0211 has some two dozen.
+/// Maximum number of character sets in MSH-18. Table 0211 has some two dozen.
 const MAX_CHARSETS: usize = 32;
 
-/// The repetitions of MSH-18 before the message is decoded; empty for null.
+/// Returns the repetitions of MSH-18 before the message is decoded; empty for null.
 pub(super) fn declared_charsets(message: &[u8], separators: &Separators) -> Vec<String> {
     let head = message.split(|byte| matches!(byte, b'\r' | b'\n')).next();
     let mut fields = head
@@ -153,7 +153,7 @@ pub(super) fn declared_charsets(message: &[u8], separators: &Separators) -> Vec<
         .collect()
 }
 
-/// Takes the text apart.
+/// Splits the text.
 ///
 /// # Errors
 /// The place in the text, the field, and the problem: [`PayloadError::NotHl7`] for a line that is no segment,
@@ -180,7 +180,7 @@ pub(super) fn segments<'a>(
         if fields.len() > MAX_FIELDS + 1 {
             return Err((start, None, PayloadError::TooComplex));
         }
-        // A head is a name and a separator, or a name alone.
+        // A head is a name and a separator, or only a name.
         let name = fields.first().copied().unwrap_or_default();
         if name == "MSH" {
             if !segments.is_empty() {
@@ -208,9 +208,9 @@ pub(super) fn lines<'a>(text: &'a str, separators: &Separators) -> impl Iterator
     }
 }
 
-/// A carriage return always ends a segment. A line feed does if another segment follows it, for senders leave those of a
-/// note's text as they are; where segments end by carriage returns, only if it is one that would come back, for then a
-/// line of the text may well look like any other.
+/// A carriage return always ends a segment. A line feed ends one if another segment follows it, since senders
+/// leave line feeds in a note's text. If segments end with carriage returns, the following segment must also
+/// be one that is returned, since a line of the text may look like any other.
 struct Lines<'a> {
     rest: Option<&'a str>,
     field: char,
@@ -223,7 +223,7 @@ impl<'a> Iterator for Lines<'a> {
         let rest = self.rest?;
         for i in memchr::memchr2_iter(b'\r', b'\n', rest.as_bytes()) {
             let after = rest.get(i + 1..).unwrap_or_default();
-            // The line feed of CRLF comes first of all, and ends a line of nothing.
+            // The line feed of CRLF comes first and ends an empty line.
             let ends = || {
                 let name = after.get(..3).unwrap_or_default();
                 is_head(after, self.field) && (!self.by_return || table::of(name).is_some())
@@ -237,7 +237,7 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// Whether a segment starts here: a letter, two letters or digits, and a separator or nothing.
+/// Returns whether a segment starts here: a letter, two letters or digits, and a separator or the end.
 fn is_head(line: &str, field: char) -> bool {
     let mut chars = line.chars();
     chars.next().is_some_and(|c| c.is_ascii_uppercase())
@@ -267,7 +267,7 @@ mod tests {
         let expected = vec![("MSH", 3), ("PID", 2), ("PV1", 0), ("NTE", 3)];
         for end in ["\r", "\n", "\r\n", "\r\r\n"] {
             let lines = ["MSH|^~\\&|a", "PID|1|2", "PV1", "NTE|1||b"].join(end);
-            // A name alone is a segment where a carriage return ends it.
+            // A name alone is a segment if a carriage return ends it.
             if end != "\n" {
                 assert_eq!(names(&lines), expected, "{end:?}");
             }

@@ -1,27 +1,29 @@
-//! The `hl7v2` format: HL7 v2.x messages that carry narrative, MDM and ORU above all.
+//! The `hl7v2` format: HL7 v2.x messages with narrative, above all MDM and ORU.
 //!
-//! | of the event | is |
+//! | field | from |
 //! |---|---|
-//! | text | OBX-5 of TX, FT, ST, coded elements and text attachments, and NTE-3 (`narrative.rs` says how they are joined) |
+//! | text | OBX-5 of TX, FT, ST, coded elements and text attachments, and NTE-3 (joined by `narrative.rs`) |
 //! | `note_id` | TXA-12, else OBR-3, ORC-3, MSH-10 |
-//! | `patient_id` | the first of PID-3 whose type is `patient_id_type` (else the first that says none) |
+//! | `patient_id` | the first of PID-3 whose type is `patient_id_type` (else the first without a type) |
 //! | `encounter_id` | PV1-19 |
 //! | `note_type` | TXA-2, else OBR-4: its text, else its code |
 //! | `author_id` | TXA-9, else OBR-32 |
 //! | `authored_at` | TXA-4, else TXA-6, OBR-7, OBR-22, with its own offset from UTC, else `utc_offset`; absent if there is neither |
 //! | `event` | of MDM by its trigger event, else by OBR-25 and OBX-11 (`event.rs`) |
-//! | `version` | absent: HL7 counts none |
+//! | `version` | absent: HL7 has no versions |
 //! | `known` | names, ids, addresses, telephones of PID, NK1, GT1, IN1; PID-7; PV1-19 and its like; names of clinicians everywhere |
 //!
-//! Withdrawn observations (OBX-11 D, X or W, OBR-25 X) are no part of the text. With `keep_message` the event carries the
-//! message to be closed: what comes back of it is decided by an allowlist (`table.rs`), and only that is kept of it.
+//! Withdrawn observations (OBX-11 D, X or W, OBR-25 X) are not part of the text. With `keep_message` the
+//! event carries the message to return: an allowlist (`table.rs`) decides what is returned, and only that is
+//! kept.
 //!
-//! Attachments in RTF, HTML and PDF come back as plain text. What is not text (images, pointers to documents elsewhere)
-//! comes back empty. A message with nothing but such contents is refused. One in pieces is joined (`fragments.rs`), or
-//! refused if not all of them are in the payload: its note would not be whole.
+//! Attachments in RTF, HTML and PDF are returned as plain text. Content other than text (images, references
+//! to external documents) is returned empty. A message with only such content is refused. A fragmented
+//! message is joined (`fragments.rs`), or refused if fragments are missing in the payload, since its note
+//! would be incomplete.
 //!
-//! Hostile messages cost time and memory linear in their size: nothing recurses, escape sequences never grow, and
-//! segments, fields, parts and identifiers are counted against limits.
+//! Hostile messages take time and memory linear in their size: nothing recurses, escape sequences never grow,
+//! and segments, fields, parts and identifiers are limited.
 
 mod batch;
 mod charset;
@@ -65,20 +67,20 @@ use utf16::Utf16;
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Hl7v2Config {
-    /// Messages whose narrative is over this many bytes are quarantined.
+    /// Messages with a narrative over this size in bytes are quarantined.
     pub max_note_bytes: usize,
-    /// Whether the event carries its message, so that it can be given back redacted.
+    /// Whether to keep the message with the event and return it redacted.
     pub keep_message: bool,
     /// The type (table 0203) of the patient's id among those of PID-3.
     pub patient_id_type: String,
-    /// What times are local to that say no offset themselves, for instance `-05:00`.
+    /// The offset of times that have none, for instance `-05:00`.
     pub utc_offset: Option<String>,
     /// The character set of messages whose MSH-18 is empty.
     pub charset: Charset,
-    /// Whether numeric observations (OBX-5 of NM and SN) come back as they are. They may be ages over 89 and numbers of
-    /// people, which nothing here can tell from a laboratory's.
+    /// Whether to keep numeric observations (OBX-5 of NM and SN) unchanged. They may be ages over 89 or phone
+    /// numbers, which cannot be distinguished from laboratory values.
     pub keep_numbers: bool,
-    /// Codes that leave besides those that ship, by HL7 table (`0069`) or by code system (`99LOCAL`).
+    /// Additional codes to keep, by HL7 table (`0069`) or by code system (`99LOCAL`).
     pub codes: BTreeMap<String, Vec<String>>,
 }
 
@@ -97,7 +99,7 @@ impl Default for Hl7v2Config {
 }
 
 impl Hl7v2Config {
-    /// The decoder.
+    /// Returns the decoder.
     ///
     /// # Errors
     /// [`FormatError::UtcOffset`].
@@ -152,7 +154,7 @@ impl Format for Hl7v2Format {
 type Refused = (usize, &'static str, PayloadError);
 
 impl Hl7v2Format {
-    /// The event of a payload; `utf16` if it was written in that and is UTF-8 now.
+    /// Returns the event of a payload; `utf16` is set if it was converted from UTF-16 to UTF-8.
     fn decoded(&self, payload: &[u8], utf16: Option<Utf16>) -> Result<NoteEvent, Diagnosis> {
         let whole =
             fragments::whole(payload).map_err(|(byte, field, problem)| Diagnosis { field, byte, problem })?;
@@ -187,7 +189,7 @@ impl Hl7v2Format {
             .decode(body)
             .map_err(|(byte, problem)| fail(None, byte, problem))?;
         let text = fragments::joined(text, &separators);
-        // A byte of the text is one of the payload only where both are written alike.
+        // A position in the text is one in the payload only if both have the same encoding.
         let at = |byte: usize| {
             let before = text.get(..byte).unwrap_or_default();
             charset
@@ -221,7 +223,7 @@ impl Hl7v2Format {
         let kind = event::kind(codec, segments).map_err(start)?;
         let facts = event::facts(codec, segments, &self.config, self.utc_offset).map_err(start)?;
         let mut narrative = Narrative::new(self.config.max_note_bytes, self.config.keep_numbers);
-        // Whether what comes is part of the note: of the order, and of the observation within it.
+        // Whether the next segments are part of the note: of the order, and of the observation within it.
         let (mut ordered, mut observed) = (true, true);
         for segment in segments {
             match segment.name {
@@ -251,7 +253,7 @@ impl Hl7v2Format {
             return Err((last, "OBX-5", PayloadError::NotText));
         }
         if structured {
-            // Blank comments, which lie between nothing: a structured row has no text that they could be parts of.
+            // Blank comments separate nothing: a structured row has no text that they could be parts of.
             narrative.text.clear();
             narrative.parts.fill(Span::between(0, 0));
         }
@@ -277,7 +279,7 @@ impl Hl7v2Format {
     }
 }
 
-/// Writes what comes back of a segment.
+/// Writes the returned part of a segment.
 fn write<'a>(
     segment: &Segment<'a>,
     rows: &[Row],
@@ -289,12 +291,12 @@ fn write<'a>(
     let mut field = 0;
     for row in rows {
         let raw = segment.field(row.field);
-        // Of what is empty nothing is written. Most fields of a segment are, and most segments end early; but the text of a comment
-        // or of a value is a part even if there is nothing in it.
+        // Empty fields are not written. Most fields of a segment are empty, and most segments end early; but
+        // the text of a comment or of a value is a part even if it is empty.
         if raw.is_empty() && !matches!(row.rule, Rule::Charset | Rule::Narrative | Rule::Value) {
             continue;
         }
-        // The type of a value is read whatever its case, and written as the table has it.
+        // The type of a value is read in any case and written as in the table.
         let upper = (row.name == "OBX-2").then(|| raw.to_ascii_uppercase());
         let raw = upper.as_deref().unwrap_or(raw);
         if row.rule == Rule::Separators {
@@ -331,7 +333,7 @@ fn write<'a>(
     let mut unlisted = segment
         .numbers()
         .filter(|number| {
-            // Both are in order.
+            // Both are sorted.
             while listed.next_if(|field| field < number).is_some() {}
             listed.peek() != Some(number)
         })
@@ -344,7 +346,7 @@ fn write<'a>(
     Ok(())
 }
 
-/// A rule's name, as the audit has it.
+/// Returns a rule's name in the audit.
 const fn rule_name(rule: Rule) -> &'static str {
     match rule {
         Rule::Date => "date",
@@ -361,8 +363,8 @@ const fn rule_name(rule: Rule) -> &'static str {
     }
 }
 
-/// Checks the fields that say whose message it is. Interfaces shift fields; what stands there then is somebody's, and no
-/// rule below was made for it.
+/// Checks the fields that identify the patient. Interfaces shift fields; a shifted value belongs to somebody,
+/// and the rule of the field does not fit it.
 fn check_patient(codec: &Codec, segments: &[Segment<'_>]) -> Result<(), Refused> {
     let separators = codec.separators;
     // What of a repetition is replaced as one text. An escape sequence that cannot be undone is refused as such when the field
@@ -408,7 +410,7 @@ fn name_of(codec: &Codec, repetition: &str) -> Result<String, PayloadError> {
     Ok(words.collect::<Result<Vec<_>, _>>()?.join(" "))
 }
 
-/// Whether it may be an id: a word with a digit in it, or a tag that stands in the place of one.
+/// Returns whether it may be an id: a word with a digit, or a tag in place of one.
 fn is_an_id(raw: &str) -> bool {
     if raw.starts_with('[') && raw.ends_with(']') {
         return true;
@@ -418,14 +420,14 @@ fn is_an_id(raw: &str) -> bool {
         && !raw.contains(|c: char| c.is_whitespace() || matches!(c, '@' | ','))
 }
 
-/// Whether it may be a name: letters, and fewer digits than a number of anything has.
+/// Returns whether it may be a name: letters, and fewer digits than a number would have.
 fn is_a_name(raw: &str) -> bool {
     let digits = raw.bytes().filter(u8::is_ascii_digit).count();
     raw.chars().any(char::is_alphabetic) && digits < 4 && !raw.contains('@')
 }
 
-/// A facility that the head of the message names, which the narrative may name too. Short codes are left out: they are words
-/// of other meanings.
+/// Adds a facility in the message header to the known identifiers, since the narrative may name it. Short
+/// codes are left out, since they are also words.
 fn know_facility(draft: &mut Draft, raw: &str, component: usize) {
     let separators = draft.codec.separators;
     let named = separators.component(raw, component);
@@ -437,7 +439,7 @@ fn know_facility(draft: &mut Draft, raw: &str, component: usize) {
     }
 }
 
-/// The birth date, which the narrative may have in any form.
+/// Adds the birth date to the known identifiers, since the narrative may have it in any form.
 fn know_date(draft: &mut Draft, raw: &str) {
     let raw = draft.codec.separators.component(raw, 1);
     if let Some(stamp) = Stamp::read(raw) {
@@ -448,9 +450,9 @@ fn know_date(draft: &mut Draft, raw: &str) {
     }
 }
 
-/// The place of birth, unless it is some code.
+/// Adds the place of birth to the known identifiers, unless it is a code.
 fn know_place(draft: &mut Draft, raw: &str) {
-    // Escape sequences that cannot be undone were refused when the field was written.
+    // Invalid escape sequences were refused when the field was written.
     if let Ok(text) = draft.codec.line(draft.codec.separators.component(raw, 1))
         && text.chars().filter(|c| c.is_alphabetic()).count() > 3
     {

@@ -1,6 +1,6 @@
-//! Narrative: OBX-5 and NTE-3, joined into one text, each repetition a part of it.
+//! Joins the narrative, OBX-5 and NTE-3, into one text; each repetition is a part of it.
 //!
-//! | between | is |
+//! | between | separator |
 //! |---|---|
 //! | two repetitions, two lines of one value | a line break |
 //! | two OBX in a row with the same OBX-3 and OBX-4, two NTE in a row | a line break |
@@ -21,10 +21,10 @@ use super::typed::{Draft, Parts, is_code};
 use crate::markup::{html_to_text, pdf_to_text, rtf_to_text};
 use crate::{MAX_NOTE_BYTES, PayloadError};
 
-/// A message with more parts of narrative than this is refused.
+/// Maximum number of parts of narrative in a message.
 pub(super) const MAX_PARTS: usize = 1 << 18;
 
-/// Senders leave padding away, and bits at the end that nothing reads.
+/// Senders omit padding, and leave stray bits at the end.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &ALPHABET,
     GeneralPurposeConfig::new()
@@ -37,13 +37,13 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 pub(super) struct Narrative<'a> {
     pub(super) text: String,
     pub(super) parts: Vec<Span>,
-    /// Whether something was left out that is neither text nor can be made text.
+    /// Whether content was left out that is not text and cannot be converted.
     pub(super) left_out: bool,
     max_bytes: usize,
     keep_numbers: bool,
-    /// What the last part was of: OBX-3 and OBX-4, or none for an NTE.
+    /// The source of the last part: OBX-3 and OBX-4, or `None` for an NTE.
     last: Option<Option<(&'a str, &'a str)>>,
-    /// What stands before the next part.
+    /// The separator before the next part.
     between: &'static str,
 }
 
@@ -68,7 +68,7 @@ impl<'a> Narrative<'a> {
         self.lines(segment.field(3), None, draft)
     }
 
-    /// Reads OBX-5, and writes what stays of it.
+    /// Reads OBX-5 and writes its returned part.
     ///
     /// # Errors
     /// An escape sequence or an encoding that cannot be undone, an attachment that cannot be read, a text over the limit.
@@ -77,7 +77,7 @@ impl<'a> Narrative<'a> {
         let group = Some((segment.field(3), segment.field(4)));
         let kind = kind.to_ascii_uppercase();
         match kind.as_str() {
-            // Without a type it is text as long as nobody says otherwise: text is looked through.
+            // Without a type it counts as text, which is searched for identifiers.
             "" if raw.is_empty() => Ok(()),
             "TX" | "FT" | "ST" | "" => self.lines(raw, group, draft),
             _ if is_null(raw) => draft.field(raw, Rule::Value),
@@ -102,7 +102,7 @@ impl<'a> Narrative<'a> {
                 }
                 Ok(())
             }
-            // A pointer to a document elsewhere, and whatever else there is.
+            // A reference to an external document, and any other type.
             _ => {
                 if !raw.is_empty() {
                     self.left_out = true;
@@ -141,14 +141,14 @@ impl<'a> Narrative<'a> {
         }
         self.begin(group);
         self.each(raw, draft, |this, one, draft| {
-            // Text has no components; separators that nobody escaped are text.
+            // Text has no components; unescaped separators are text.
             let part = this.add(&draft.codec.text(one)?)?;
             draft.part(1, part, Encoding::Text);
             Ok(())
         })
     }
 
-    /// A code and its text, twice, and what its user typed: the three texts are narrative.
+    /// Handles a code and its text, twice, and the original text: the three texts are narrative.
     fn coded(
         &mut self,
         raw: &str,
@@ -180,7 +180,7 @@ impl<'a> Narrative<'a> {
         Ok(())
     }
 
-    /// Source, type, subtype, encoding, data (ED).
+    /// Handles source, type, subtype, encoding and data (ED).
     fn attachment(
         &mut self,
         raw: &str,
@@ -198,7 +198,7 @@ impl<'a> Narrative<'a> {
             Media::Plain if draft.codes.in_table("0191", ed.at(2)) && is_plain(draft, ed.at(3)) => {
                 (ed.at(2), ed.at(3))
             }
-            // What it says comes back, not how it looks.
+            // Its text is returned, but not its formatting.
             _ => ("TEXT", "plain"),
         };
         let written = match encoding {
@@ -240,12 +240,12 @@ impl<'a> Narrative<'a> {
     }
 }
 
-/// Whether it is no subtype, or one of table 0291.
+/// Returns whether the subtype is empty or one of table 0291.
 fn is_plain(draft: &Draft, subtype: &str) -> bool {
     subtype.is_empty() || draft.codes.in_table("0291", subtype)
 }
 
-/// What an attachment that is text is made of.
+/// The media type of a textual attachment.
 enum Media {
     Plain,
     Html,
@@ -254,9 +254,10 @@ enum Media {
 }
 
 impl Media {
-    /// By type and subtype (tables 0191 and 0291), or a media type in either. None if it is not text.
+    /// Returns it by type and subtype (tables 0191 and 0291), or by a media type in either. `None` if it is
+    /// not text.
     fn of(kind: &str, subtype: &str) -> Option<Self> {
-        // What would not come back would leave the text with nothing that says that it is text.
+        // If these were not returned, nothing would mark the content as text.
         if !(is_code(kind) && is_code(subtype)) {
             return None;
         }
@@ -272,7 +273,7 @@ impl Media {
         })
     }
 
-    /// The text that a reader sees of data in an encoding of table 0299, and how to write it again.
+    /// Returns the visible text of data in an encoding of table 0299, and how to encode it again.
     ///
     /// # Errors
     /// [`PayloadError::NotBase64`]; letters that are none; [`PayloadError::Unsupported`] for another encoding, or RTF that is none; what
@@ -319,7 +320,7 @@ fn letters(codec: &Codec, bytes: &[u8]) -> Result<(String, Charset), PayloadErro
     Ok((text.into_owned(), charset))
 }
 
-/// A number (NM), or a comparison of two (SN), as it is.
+/// Writes a number (NM), or a comparison of two (SN), unchanged.
 fn number(raw: &str, draft: &mut Draft) {
     let components: Vec<&str> = draft.codec.separators.components(raw).take(4).collect();
     // SN is a comparator, a number, a separator and a number.

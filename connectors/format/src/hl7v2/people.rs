@@ -1,4 +1,5 @@
-//! Fields of persons: names, addresses, ids and telephones, each read as a reader would write it, and who assigned the ids.
+//! Handles fields of persons: names, addresses, ids and telephone numbers in their usual written form, and
+//! the assigners of ids.
 
 use std::sync::Arc;
 
@@ -40,7 +41,8 @@ impl Draft {
         };
         let name = self.name(1, parts, "PATIENT")?;
         self.know(kind, &name);
-        // The family name before marriage and the partner's (FN.3, FN.5) go, but the narrative may have them.
+        // The family name before marriage and the partner's (FN.3, FN.5) are dropped, but the narrative may
+        // have them.
         let family: Vec<&str> = self.codec.separators.subs(parts.at(1)).take(5).collect();
         for n in [3, 5] {
             let other = self.codec.line(Parts(&family).at(n))?;
@@ -53,7 +55,7 @@ impl Draft {
     pub(super) fn person(&mut self, parts: &Parts<'_>) -> Result<(), PayloadError> {
         let subs: Vec<&str> = self.codec.separators.subs(parts.at(1)).take(5).collect();
         if let (true, Some(sub)) = (subs.len() > 1, self.codec.separators.sub) {
-            // NDL has all of it in its first component.
+            // NDL has everything in its first component.
             self.start(sub);
             self.id_and_name(&Parts(&subs), "IDNUM", None)?;
             self.only_written(1);
@@ -193,14 +195,14 @@ impl Draft {
     }
 }
 
-/// Fields that are entity identifiers (EI): the authority is three components, and not the sub-components of one.
+/// Fields of entity identifiers (EI): the authority is in three components instead of sub-components of one.
 const ENTITY_IDS: [&str; 19] = [
     "ORC-2", "ORC-3", "ORC-4", "OBR-2", "OBR-3", "OBX-18", "TXA-12", "TXA-13", "TXA-14", "TXA-15", "ROL-1",
     "SCH-1", "SCH-2", "SCH-26", "SCH-27", "SPM-2", "RXE-15", "RXD-7", "FT1-2",
 ];
 
-/// The authority that a hierarchic designator (HD: name space, universal id, its type by table 0301) names, as
-/// [`lethe_core::Identifier::authority`] has it. The universal id is the most specific.
+/// Returns the authority in a hierarchic designator (HD: name space, universal id, its type by table 0301),
+/// in the form of [`lethe_core::Identifier::authority`]. The universal id is the most specific.
 ///
 /// # Errors
 /// The first of these parts that cannot be read.
@@ -223,7 +225,7 @@ pub(super) fn authority(
     })
 }
 
-/// The authority that a component of that type names.
+/// Returns the authority in a component of that type.
 ///
 /// # Errors
 /// As [`Codec::line`].
@@ -244,7 +246,7 @@ fn joined(words: &[&str]) -> String {
     out
 }
 
-/// What an identifier is by its type (table 0203), where that says more than its field.
+/// Returns the label for an identifier type (table 0203), if that is more specific than its field.
 fn label_of(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "MR" | "MRT" | "PI" | "PT" | "PE" => "MEDICALRECORD",

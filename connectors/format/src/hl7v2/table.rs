@@ -1,36 +1,36 @@
-//! What comes back of a message, field by field. This table is the whole of it: a field that is not in it comes back
-//! empty, and so does a component that its rule does not name; a segment that is not in it (Z segments, and whatever a
-//! later version of the standard adds) does not come back at all.
+//! The allowlist of a message's fields. A field outside of it is returned empty, and so is a component that
+//! its rule does not name; a segment outside of it (Z segments, and additions of later versions) is not
+//! returned.
 //!
-//! Fields of HL7 v2.5.1; where another version has another type in the same place, the rule takes both.
+//! Fields of HL7 v2.5.1; if another version has another type at the same position, the rule accepts both.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-/// What is done with a field.
+/// The treatment of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// As it is, if it is a number of up to four digits: a set id.
+    /// Kept if it is a number of up to four digits: a set id.
     Number,
-    /// As it is, the first component, if it is a code of this HL7 table.
+    /// The first component is kept if it is a code of this HL7 table.
     Table(&'static str),
-    /// As it is, the message's type, event and structure, if they are codes of tables 0076 and 0003.
+    /// Message type, event and structure are kept if they are codes of tables 0076 and 0003.
     MessageType,
-    /// As they are, the two codes of a coded element (CE, CWE) with their systems, each if it is a code of this table or of a
-    /// system that it names; never its texts, which are what somebody typed or may be.
+    /// The two codes of a coded element (CE, CWE) are kept with their systems if they are codes of this table
+    /// or of their named system. Texts are never kept, since they may be typed.
     Coded(&'static str),
-    /// As a coded element of no table. What does not fit is replaced by `L1`, `L2`, ... by its first place in the message, so
-    /// that observations of one kind stay alike and the required field is not empty.
+    /// A coded element without a table. Other values are replaced by `L1`, `L2`, ... in order of their first
+    /// occurrence in the message, so that equal observations stay equal and the required field is not empty.
     Observation,
-    /// As it is, if it is a number of up to four digits; else `S1`, `S2`, ... likewise.
+    /// Kept if it is a number of up to four digits; otherwise `S1`, `S2`, ... in the same way.
     SubId,
-    /// As it is, the code of a unit of UCUM.
+    /// The code of a UCUM unit is kept.
     Unit,
-    /// As it is, if it is a range of short numbers.
+    /// Kept if it is a range of short numbers.
     Range,
-    /// As it is: the separators.
+    /// The separators, which are kept.
     Separators,
-    /// The character set that the message is written in.
+    /// The character set of the message.
     Charset,
     /// Replaced: a time stamp.
     Date,
@@ -38,63 +38,64 @@ pub(super) enum Rule {
     Name(Whose),
     /// Replaced: a clinician's or operator's id and name (XCN, CN, PPN, NDL).
     Person,
-    /// Replaced: an address (XAD, AD). Known as the patient's if it says so.
+    /// Replaced: an address (XAD, AD). The flag marks a known identifier of the patient.
     Address(bool),
-    /// Replaced: a number with its type (CX, CK, EI), under this label if its type says nothing else. Known as the
-    /// patient's if it says so.
+    /// Replaced: a number with its type (CX, CK, EI), with this label unless its type is more specific. The
+    /// flag marks a known identifier of the patient.
     Id(&'static str, bool),
-    /// Replaced: a telephone number or an e-mail address (XTN, TN). Known as the patient's if it says so.
+    /// Replaced: a telephone number or an e-mail address (XTN, TN). The flag marks a known identifier of the
+    /// patient.
     Phone(bool),
-    /// Replaced: a name of an organisation and its id (XON), under this label.
+    /// Replaced: a name of an organisation and its id (XON), with this label.
     Organization(&'static str),
     /// Replaced: a point of care, room, bed, facility, building, floor (PL).
     Location,
-    /// Replaced: the first component (ST, HD, IS), under this label.
+    /// Replaced: the first component (ST, HD, IS), with this label.
     Text(&'static str),
     /// Narrative.
     Narrative,
-    /// Narrative, or what OBX-2 says that it is.
+    /// Narrative, or the type in OBX-2.
     Value,
 }
 
-/// Whose name it is.
+/// The owner of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whose {
     /// The patient's.
     Patient,
-    /// That of a relative, a guarantor, a contact person.
+    /// A relative's, a guarantor's or a contact person's.
     Relative,
 }
 
-/// A field that comes back.
+/// A returned field.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     /// Its number.
     pub(super) field: usize,
     /// Its name, for instance `PID-5`.
     pub(super) name: &'static str,
-    /// What is done with it.
+    /// Its treatment.
     pub(super) rule: Rule,
-    /// What it is, and why that is done with it.
+    /// Its meaning, and the reason for its treatment.
     pub(super) why: &'static str,
 }
 
-/// A segment that comes back.
+/// A returned segment.
 pub(super) struct Known {
     /// Its name.
     pub(super) name: &'static str,
-    /// Its fields, in their order.
+    /// Its fields, in order.
     pub(super) rows: &'static [Row],
 }
 
-/// The segment of that name.
+/// Returns the segment with that name.
 pub(super) fn of(segment: &str) -> Option<&'static [Row]> {
     static BY_NAME: LazyLock<HashMap<&str, &[Row]>> =
         LazyLock::new(|| TABLE.iter().map(|known| (known.name, known.rows)).collect());
     BY_NAME.get(segment).copied()
 }
 
-/// The names of HL7 v2.8.2's segments. What else stands at the head of a line may be a word of somebody's text.
+/// The names of HL7 v2.8.2's segments. Anything else at the head of a line may be a word of a text.
 const STANDARD: &str = "ABS ACC ADD ADJ AFF AIG AIL AIP AIS AL1 APR ARQ ARV AUT BHS BLC BLG BPO BPX BTS BTX BUI CDM CDO CER \
     CM0 CM1 CM2 CNS CON CSP CSR CSS CTD CTI CTR DB1 DEV DG1 DMI DON DPS DRG DSC DSP DST ECD ECR EDU EQP EQU ERR EVN FAC FHS \
     FT1 FTS GOL GP1 GP2 GT1 IAM IAR IIM ILT IN1 IN2 IN3 INV IPC IPR ISD ITM IVC IVT LAN LCC LCH LDP LOC LRL MCP MFA MFE \
@@ -103,7 +104,7 @@ const STANDARD: &str = "ABS ACC ADD ADJ AFF AIG AIL AIP AIS AL1 APR ARQ ARV AUT 
     QRI RCP RDF RDT REL RF1 RFI RGS RMI ROL RQ1 RQD RXA RXC RXD RXE RXG RXO RXR RXV SAC SCD SCH SCP SDD SFT SGH SGT SHP SID \
     SLT SPM STF STZ TCC TCD TQ1 TQ2 TXA UAC UB1 UB2 URD URS VAR VND";
 
-/// The segment's name as the audit has it: that of a segment of the standard, or none of the sender's letters.
+/// Returns the segment's name for the audit: a name of the standard, or none of the sender's letters.
 pub(super) fn standard_name(segment: &str) -> &'static str {
     static NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| STANDARD.split_ascii_whitespace().collect());
     match NAMES.get(segment) {
@@ -113,7 +114,7 @@ pub(super) fn standard_name(segment: &str) -> &'static str {
     }
 }
 
-/// What comes back of a message, for people: a field's name, what is done with it, and why.
+/// Returns the allowlist for display: a field's name, its treatment, and the reason.
 pub fn allowlist() -> impl Iterator<Item = (&'static str, String, &'static str)> {
     let rows = TABLE.iter().flat_map(|known| known.rows);
     rows.map(|row| (row.name, format!("{:?}", row.rule), row.why))
@@ -121,7 +122,7 @@ pub fn allowlist() -> impl Iterator<Item = (&'static str, String, &'static str)>
 
 macro_rules! segments {
     ($($segment:literal { $($field:literal $rule:expr, $why:literal;)+ })+) => {
-        /// Every segment that comes back.
+        /// Every returned segment.
         pub(super) const TABLE: &[Known] = &[$(Known {
             name: $segment,
             rows: &[$(Row {

@@ -1,20 +1,20 @@
-//! HL7's time stamps (v2.5.1, section 2.A.22 and 2.A.77: `YYYY[MM[DD[HH[MM[SS[.S[S[S[S]]]]]]]]][+/-ZZZZ]`) as dates that
-//! readers know, and back.
+//! Converts HL7's time stamps (v2.5.1, section 2.A.22 and 2.A.77:
+//! `YYYY[MM[DD[HH[MM[SS[.S[S[S[S]]]]]]]]][+/-ZZZZ]`) to ISO dates and back.
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::{Offset, TimeZone};
 
-/// A time stamp taken apart.
+/// The parts of a time stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp<'a> {
     /// `YYYY`, `YYYYMM` or `YYYYMMDD`.
     date: &'a str,
-    /// What follows the date, as written: the time of day and the offset from UTC.
+    /// The unparsed rest after the date: the time of day and the offset from UTC.
     pub(crate) time: &'a str,
 }
 
 impl<'a> Stamp<'a> {
-    /// Reads one. None if it is not in the standard's form.
+    /// Parses a time stamp. `None` if it does not have the standard's form.
     pub(crate) fn read(raw: &'a str) -> Option<Self> {
         let digits = raw.bytes().take_while(u8::is_ascii_digit).count();
         let (date, time) = raw.split_at_checked(digits.min(8))?;
@@ -34,7 +34,7 @@ impl<'a> Stamp<'a> {
         fits.then_some(Self { date, time })
     }
 
-    /// The date in ISO 8601: `YYYY-MM-DD`, or as much of it as there is.
+    /// Returns the date in ISO 8601: `YYYY-MM-DD`, or as much of it as there is.
     pub(crate) fn iso(&self) -> String {
         let mut iso = String::with_capacity(10);
         for (i, digit) in self.date.chars().enumerate() {
@@ -46,7 +46,7 @@ impl<'a> Stamp<'a> {
         iso
     }
 
-    /// Whether there is such a day, month or year, in 1850 to 2149. A number of eight digits is seldom one.
+    /// Returns whether it is a valid day, month or year in 1850 to 2149. A number of eight digits rarely is.
     pub(crate) fn is_of_a_person(&self) -> bool {
         let part = |from: usize, to: usize| self.date.get(from..to).and_then(|digits| digits.parse().ok());
         let Some(year) = part(0, 4).filter(|year| (1850..2150).contains(year)) else {
@@ -61,8 +61,8 @@ impl<'a> Stamp<'a> {
             .is_some_and(|(month, day)| Date::new(year, month, day).is_ok())
     }
 
-    /// Milliseconds since 1970-01-01T00:00:00Z. A day without its time is its midnight. None without a day, without an
-    /// offset here or by configuration, or if there is no such time.
+    /// Returns milliseconds since 1970-01-01T00:00:00Z. A day without a time means midnight. `None` without a
+    /// day or an offset (its own or configured), or for an invalid time.
     pub(super) fn instant(&self, configured: Option<Offset>) -> Option<i64> {
         let number = |text: &str, from: usize, len: usize| match text.get(from..from + len) {
             Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => digits.parse::<i16>().ok(),
@@ -100,7 +100,7 @@ impl<'a> Stamp<'a> {
     }
 }
 
-/// An offset from UTC: `+0100`, `+01:00`, `Z`.
+/// Parses an offset from UTC: `+0100`, `+01:00`, `Z`.
 pub(super) fn read_offset(text: &str) -> Option<Offset> {
     if text == "Z" {
         return Some(Offset::UTC);
@@ -121,9 +121,9 @@ pub(super) fn read_offset(text: &str) -> Option<Offset> {
     Offset::from_seconds(sign * (hours * 3600 + minutes * 60)).ok()
 }
 
-/// What a field of a date may hold in place of what it held: `replacement` as HL7 writes it if it is an ISO date, a month
-/// or a year; nothing otherwise, for the field takes nothing else. A whole date keeps the time of day, which says nothing
-/// without its day.
+/// Returns the new content of a date field: `replacement` in HL7's form if it is an ISO date, a month or a
+/// year; otherwise nothing, since the field accepts nothing else. A complete date keeps the time of day,
+/// which reveals nothing without its day.
 pub(crate) fn typed(replacement: &str, time: &str) -> String {
     let bytes = replacement.as_bytes();
     let shaped = |shape: &[u8]| {

@@ -1,8 +1,8 @@
-//! Structured fields: which identifiers they hold, and what stays of the field.
+//! Handles structured fields: extracts their identifiers and writes their returned part.
 //!
-//! An identifier is what a reader would take for one thing, in the form in which a reader would write it: a name is
-//! "Given Second Family Suffix", a date is ISO 8601, an address is its street, its city and so on. Of what else a
-//! field's type has room for (check digits, authorities, validity), nothing stays but short codes of HL7's tables.
+//! An identifier is what people regard as one value, in its usual written form: a name is "Given Second
+//! Family Suffix", a date is ISO 8601, an address is its street, its city and so on. Other components of a
+//! field's type (check digits, authorities, validity) are dropped except short codes of HL7's tables.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -18,9 +18,9 @@ use super::table::Rule;
 use super::time::Stamp;
 use crate::PayloadError;
 
-/// A message with more identifiers than this is refused.
+/// Maximum number of identifiers in a message.
 pub(super) const MAX_IDENTIFIERS: usize = 1 << 16;
-/// Components after this one come back of no field.
+/// Components after this one are never returned.
 const MAX_COMPONENTS: usize = 13;
 
 /// The message under construction.
@@ -28,26 +28,26 @@ const MAX_COMPONENTS: usize = 13;
 pub(super) struct Draft {
     pub(super) codec: Codec,
     pub(super) codes: Codes,
-    /// What does not come back as it came; nothing is added unless the message is to be given back.
+    /// The changes of the message; empty unless the message is to be returned.
     pub(super) changes: Vec<Change>,
     keeps_message: bool,
-    /// The field that is being written, and the rule that is applied to it.
+    /// The current field and its rule.
     place: (&'static str, &'static str),
     pub(super) text: String,
     pub(super) holes: Vec<(usize, Hole)>,
     pub(super) identifiers: Vec<Identifier>,
     pub(super) known: Vec<Known>,
     seen: HashSet<(KnownKind, String)>,
-    /// The last component that named an authority, and the authority: one assigns most ids of a message.
+    /// The last component with an authority, and the authority: most ids of a message have the same.
     pub(super) assigner: (String, Option<Arc<str>>),
-    /// Values that a number stands in for.
+    /// Values that are replaced by numbers.
     stand_ins: HashMap<(char, String), usize>,
-    /// What has been noted as removed: a segment or a field, the number of a field of it or 0, the rule.
+    /// The recorded removals: a segment or a field, the number of a field or 0, and the rule.
     gone: HashSet<(&'static str, usize, &'static str)>,
-    /// What separates the components that are written, and which of them is.
+    /// The separator of the current components, and the number of the current one.
     separator: char,
     at: usize,
-    /// The components of this repetition that are accounted for, a bit each.
+    /// The handled components of this repetition, one bit each.
     accounted: u32,
 }
 
@@ -73,23 +73,23 @@ impl Draft {
         }
     }
 
-    /// Goes on to the field of that name.
+    /// Enters the field with that name.
     pub(super) const fn enter(&mut self, field: &'static str, rule: &'static str) {
         self.place = (field, rule);
     }
 
-    /// The name of the field that is being written.
+    /// Returns the name of the current field.
     pub(super) const fn field_name(&self) -> &'static str {
         self.place.0
     }
 
-    /// Notes that something of the field is gone.
+    /// Records that a part of the field was removed.
     pub(super) fn removed(&mut self, rule: &'static str) {
         self.removed_from(self.place.0, 0, rule);
     }
 
-    /// Notes that a field of the segment is gone, or all of the segment for number 0. The same of another segment of that
-    /// name says no more, so that a message cannot make more of these than its format has fields.
+    /// Records that a field of the segment was removed, or the whole segment for number 0. Each is recorded
+    /// once per segment name, so that a message cannot create more records than its format has fields.
     pub(super) fn removed_from(&mut self, segment: &'static str, number: usize, rule: &'static str) {
         if self.keeps_message && self.gone.insert((segment, number, rule)) {
             let path = match number {
@@ -106,7 +106,7 @@ impl Draft {
         self.holes.push((self.text.len(), hole));
     }
 
-    /// Writes what the rule lets through of a field, repetition by repetition.
+    /// Writes the part of a field that the rule accepts, repetition by repetition.
     ///
     /// # Errors
     /// An escape sequence that cannot be undone, or more identifiers than [`MAX_IDENTIFIERS`].
@@ -131,7 +131,7 @@ impl Draft {
         }
         let separators = self.codec.separators;
         self.start(separators.component);
-        // The most that a rule looks at: XCN's type of id is its 13th.
+        // The last component of any rule: XCN's type of id is its 13th.
         let components: Vec<&str> = separators.components(raw).take(MAX_COMPONENTS).collect();
         let parts = Parts(&components);
         self.apply(raw, &parts, rule)?;
@@ -212,7 +212,7 @@ impl Draft {
             Rule::Text(label) => {
                 self.whole(1, label, self.first(parts.at(1)))?;
             }
-            // Written by those who read the head and the narrative.
+            // The code that reads the head and the narrative writes these.
             Rule::Separators | Rule::Charset | Rule::Narrative | Rule::Value => {}
         }
         Ok(())
@@ -223,7 +223,7 @@ impl Draft {
         (self.separator, self.at, self.accounted) = (separator, 1, 0);
     }
 
-    /// Notes that component `n` was written, or that its removal is noted already.
+    /// Marks component `n` as written, or its removal as recorded.
     const fn account(&mut self, n: usize) {
         if n < u32::BITS as usize {
             self.accounted |= 1 << n;
@@ -234,13 +234,13 @@ impl Draft {
         self.accounted = u32::MAX;
     }
 
-    /// Notes that of all components only this one was written.
+    /// Marks this component as the only one written.
     pub(super) const fn only_written(&mut self, n: usize) {
         self.accounted = 0;
         self.account(n);
     }
 
-    /// Goes on to component `n`.
+    /// Moves to component `n`.
     fn go(&mut self, n: usize) {
         self.text
             .extend(std::iter::repeat_n(self.separator, n.saturating_sub(self.at)));
@@ -248,13 +248,13 @@ impl Draft {
         self.account(n);
     }
 
-    /// Writes component `n` as it is if it is a code of the table.
+    /// Writes component `n` unchanged if it is a code of the table.
     pub(super) fn table(&mut self, n: usize, raw: &str, table: &str) {
         let fits = !raw.is_empty() && self.codes.in_table(table, raw);
         self.component(n, raw, fits, "not in its table");
     }
 
-    /// Writes component `n` as it is if it is of that shape.
+    /// Writes component `n` unchanged if it has that shape.
     pub(super) fn shaped(&mut self, n: usize, raw: &str, fits: impl Fn(&str) -> bool, rule: &'static str) {
         self.component(n, raw, fits(raw), rule);
     }
@@ -272,7 +272,7 @@ impl Draft {
         }
     }
 
-    /// Writes a letter and the number of this value among those of the message that are replaced so.
+    /// Writes a letter and the number of this value among those of the message with the same treatment.
     fn stand_in(&mut self, letter: char, raw: &str) {
         self.all_accounted();
         if !raw.is_empty() {
@@ -283,26 +283,27 @@ impl Draft {
         }
     }
 
-    /// Whether the code that is component `n` is one of its system, which is the second after it, or of the table.
+    /// Returns whether the code in component `n` belongs to its system, which is two components later, or to
+    /// the table.
     fn fits(&self, n: usize, parts: &Parts<'_>, table: &str) -> bool {
         let (code, system) = (parts.at(n), parts.at(n + 2));
         self.codes.in_system(system, code) || self.codes.in_table(table, code)
     }
 
-    /// Writes the code that is component `n` if it fits.
+    /// Writes the code in component `n` if it fits.
     pub(super) fn code(&mut self, n: usize, parts: &Parts<'_>, table: &str) {
         let fits = !parts.at(n).is_empty() && self.fits(n, parts, table);
         self.component(n, parts.at(n), fits, "not a code of its system");
     }
 
-    /// Writes the code system that is component `n`, if the code that is the second before it fits.
+    /// Writes the code system in component `n` if the code two components earlier fits.
     pub(super) fn system(&mut self, n: usize, parts: &Parts<'_>, table: &str) {
         let system = parts.at(n);
         let fits = !system.is_empty() && self.fits(n - 2, parts, table) && self.codes.is_system(system);
         self.component(n, system, fits, "not a known code system");
     }
 
-    /// The structure of a message (table 0354): type and event, joined.
+    /// Writes the structure of a message (table 0354): type and event, joined.
     fn structure(&mut self, raw: &str) {
         let codes = self.codes.clone();
         let fits = |raw: &str| match raw.split_once('_') {
@@ -334,7 +335,7 @@ impl Draft {
         self.assigned(n, label, value, None)
     }
 
-    /// As [`Draft::whole`], of a value that this authority assigned.
+    /// Does the same as [`Draft::whole`] for a value with this authority.
     pub(super) fn assigned(
         &mut self,
         n: usize,
@@ -371,7 +372,7 @@ impl Draft {
         Ok(())
     }
 
-    /// The first sub-component.
+    /// Returns the first sub-component.
     pub(super) fn first<'a>(&self, component: &'a str) -> &'a str {
         let first = self.codec.separators.subs(component).next();
         first.filter(|raw| !is_null(raw)).unwrap_or_default()
@@ -412,7 +413,7 @@ impl Draft {
     }
 }
 
-/// Components or sub-components, numbered from 1. One that is null is none.
+/// Components or sub-components, numbered from 1. A null one counts as missing.
 pub(super) struct Parts<'a>(pub(super) &'a [&'a str]);
 
 impl<'a> Parts<'a> {
@@ -425,12 +426,12 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Whether it is a number of up to four digits, or none.
+/// Returns whether it is empty or a number of up to four digits.
 fn is_short_number(raw: &str) -> bool {
     raw.len() <= 4 && raw.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether it is a short word, or none.
+/// Returns whether it is empty or a short word.
 pub(super) fn is_code(raw: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b" ./_+-*:<>".contains(&byte);
     raw.len() <= 20 && raw.bytes().all(fits)

@@ -1,6 +1,6 @@
-//! Messages in UTF-16 (HL7 table 0211, `UNICODE UTF-16`): all of the message is, its separators included.
+//! Messages in UTF-16 (HL7 table 0211, `UNICODE UTF-16`), including their separators.
 
-/// How a message in UTF-16 is written.
+/// The variant of UTF-16 of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Utf16 {
     big_endian: bool,
@@ -9,10 +9,10 @@ pub(super) struct Utf16 {
 }
 
 impl Utf16 {
-    /// How the payload is written, and where its text starts; none if it is not UTF-16. A message shows it by its first three
-    /// letters.
+    /// Detects UTF-16 by the first three letters of the message, and returns the start of its text; `None` if
+    /// it is not UTF-16.
     pub(super) fn of(payload: &[u8]) -> Option<(Self, usize)> {
-        // The byte before a frame of MLLP is of the transport, not of the text.
+        // The byte before an MLLP frame belongs to the transport, not to the text.
         let framed = usize::from(payload.starts_with(b"\x0bM\0") || payload.starts_with(b"\x0b\0M"));
         let rest = payload.get(framed..)?;
         let marked = rest.starts_with(b"\xff\xfe") || rest.starts_with(b"\xfe\xff");
@@ -26,10 +26,10 @@ impl Utf16 {
         Some((Self { big_endian, marked }, start))
     }
 
-    /// The text.
+    /// Decodes the text.
     ///
     /// # Errors
-    /// How many bytes were read before half a character.
+    /// The number of bytes before half a character.
     pub(super) fn decode(self, bytes: &[u8]) -> Result<String, usize> {
         let (pairs, rest) = bytes.as_chunks::<2>();
         let unit = |pair: &[u8; 2]| match self.big_endian {
@@ -49,7 +49,7 @@ impl Utf16 {
         }
     }
 
-    /// The bytes of the text.
+    /// Encodes the text.
     pub(super) fn encode(self, text: &str) -> Vec<u8> {
         let mark = self.marked.then_some('\u{feff}');
         let mut buffer = [0; 2];

@@ -1,4 +1,4 @@
-//! Documents that messages carry: bytes, a content type, a character set.
+//! Documents within messages: bytes, a content type, a character set.
 
 use base64::Engine;
 use base64::alphabet::STANDARD;
@@ -8,7 +8,7 @@ use encoding_rs::Encoding;
 use super::{PdfError, html_to_text, pdf_to_text, rtf_to_text};
 use crate::{MAX_NOTE_BYTES, PayloadError};
 
-/// Padding is often left out, and says nothing.
+/// Padding is often omitted and has no meaning.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new()
@@ -16,14 +16,14 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// Why a document cannot be read, and whether it is its content type that says so.
+/// Why a document cannot be read, and whether its content type is the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unread {
     ContentType(PayloadError),
     Data(PayloadError),
 }
 
-/// The bytes that stand in base64, white space between.
+/// Decodes base64 with white space between.
 pub(crate) fn from_base64(data: &str, max_bytes: usize) -> Result<Vec<u8>, Unread> {
     let encoded: Vec<u8> = data.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     if encoded.len() / 4 > max_bytes / 3 + 1 {
@@ -34,7 +34,7 @@ pub(crate) fn from_base64(data: &str, max_bytes: usize) -> Result<Vec<u8>, Unrea
         .map_err(|_| Unread::Data(PayloadError::NotBase64))
 }
 
-/// The document's text.
+/// Returns the document's text.
 pub(crate) fn document_text(content_type: &str, bytes: &[u8]) -> Result<String, Unread> {
     let decoded = |fallback: Option<&'static Encoding>| {
         decode(bytes, charset(content_type)?.or(fallback)).ok_or(Unread::Data(PayloadError::NotUtf8))
@@ -49,12 +49,12 @@ pub(crate) fn document_text(content_type: &str, bytes: &[u8]) -> Result<String, 
     )
 }
 
-/// Whether documents of this type are read.
+/// Returns whether documents of this type are read.
 pub(crate) fn is_read(content_type: &str) -> bool {
     Kind::of(content_type).is_some()
 }
 
-/// What a document is in.
+/// The format of a document.
 enum Kind {
     Plain,
     Html,
@@ -88,13 +88,13 @@ impl From<PdfError> for PayloadError {
     }
 }
 
-/// The content type without its parameters.
+/// Returns the content type without its parameters.
 pub(crate) fn essence(content_type: &str) -> String {
     let name = content_type.split(';').next().unwrap_or_default();
     name.trim().to_ascii_lowercase()
 }
 
-/// The character set that the content type names.
+/// Returns the character set in the content type.
 fn charset(content_type: &str) -> Result<Option<&'static Encoding>, Unread> {
     let mut parameters = content_type
         .split(';')
@@ -111,7 +111,7 @@ fn charset(content_type: &str) -> Result<Option<&'static Encoding>, Unread> {
         .ok_or(Unread::ContentType(PayloadError::Unsupported))
 }
 
-/// The character set that an HTML document names near its beginning.
+/// Returns the character set that an HTML document declares near its beginning.
 fn declared(html: &[u8]) -> Option<&'static Encoding> {
     let head = html.get(..1024).unwrap_or(html);
     let at = head
@@ -125,11 +125,11 @@ fn declared(html: &[u8]) -> Option<&'static Encoding> {
         .unwrap_or(value);
     let ends = |byte: &u8| !(byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b':' | b'.'));
     let label = value.split(ends).next()?;
-    // A document that names itself UTF-16 in ASCII is not (HTML standard, section 13.2.3.2).
+    // A document that declares UTF-16 in ASCII is not UTF-16 (HTML standard, section 13.2.3.2).
     Encoding::for_label(label).filter(|known| known.is_ascii_compatible())
 }
 
-/// The text; UTF-8 if no character set is named. None if it is not in that character set.
+/// Decodes the text; as UTF-8 without a character set. `None` if the bytes are invalid in the character set.
 fn decode(bytes: &[u8], encoding: Option<&'static Encoding>) -> Option<String> {
     let text = match encoding {
         None => std::str::from_utf8(bytes).ok()?.to_owned(),

@@ -1,12 +1,12 @@
-//! Text from HTML and XHTML, by the tokenization rules of the HTML standard (section 13.2.5) as far as text depends on
-//! them.
+//! Extracts text from HTML and XHTML, by the tokenization rules of the HTML standard (section 13.2.5) as far
+//! as the text depends on them.
 //!
-//! Blocks, rows and `<br>` become line ends, cells of a row stand two spaces apart, entities are decoded, and scripts,
-//! styles, titles, comments and all attributes are gone.
+//! Blocks, rows and `<br>` become line ends, cells of a row are separated by two spaces, entities are
+//! decoded, and scripts, styles, titles, comments and all attributes are dropped.
 
 use super::Lines;
 
-/// The text that a reader of the HTML sees. There is none that is not HTML: what makes no sense as markup is text.
+/// Returns the visible text of the HTML. Every input is valid: anything that is not markup is text.
 pub fn html_to_text(html: &str) -> String {
     let mut reader = Reader {
         html,
@@ -19,21 +19,21 @@ pub fn html_to_text(html: &str) -> String {
     reader.lines.finish()
 }
 
-/// What an element does to the lines of text.
+/// The effect of an element on the lines of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layout {
-    /// Nothing.
+    /// None.
     Inline,
-    /// It stands on lines of its own.
+    /// It is on separate lines.
     Block,
-    /// It has an empty line around it.
+    /// It has empty lines around it.
     Apart,
-    /// Its content is no text.
+    /// Its content is not text.
     Silent,
 }
 
 impl Layout {
-    /// Of the element of that name, in lower case.
+    /// Returns the layout of the element with that name, in lower case.
     const fn of(name: &[u8]) -> Self {
         match name {
             b"script" | b"style" | b"title" | b"iframe" | b"noembed" | b"noframes" | b"template" => {
@@ -51,7 +51,7 @@ impl Layout {
     }
 }
 
-/// The longest name of an entity, its semicolon left out ("CounterClockwiseContourIntegral").
+/// Length of the longest entity name, without its semicolon ("CounterClockwiseContourIntegral").
 const LONGEST_ENTITY: usize = 31;
 
 struct Reader<'a> {
@@ -59,11 +59,11 @@ struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     lines: Lines,
-    /// How many `<pre>` are open.
+    /// Number of open `<pre>` elements.
     preformatted: u32,
 }
 
-/// A tag's name, short and in lower case; names over this many bytes are no element's that matters.
+/// A tag's name, short and in lower case; longer names belong to no relevant element.
 type Name = ([u8; 12], usize);
 
 impl Reader<'_> {
@@ -110,13 +110,13 @@ impl Reader<'_> {
         }
     }
 
-    /// Moves past the next `end` that starts at least `from` bytes on, or to the end of the document.
+    /// Moves past the next `end` that starts at least `from` bytes ahead, or to the end of the document.
     fn skip_past(&mut self, from: usize, end: &[u8]) {
         let start = (self.at + from).min(self.bytes.len());
         self.at = find(&self.bytes[start..], end).map_or(self.bytes.len(), |i| start + i + end.len());
     }
 
-    /// `<!-->` and `<!--->` are whole comments, and `--!>` ends one too.
+    /// Skips a comment. `<!-->` and `<!--->` are complete comments, and `--!>` ends one too.
     fn comment(&mut self) {
         let inner = &self.bytes[self.at + 4..];
         if let Some(short) = [b">".as_slice(), b"->"]
@@ -145,7 +145,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Only XML has these; there they are text.
+    /// Handles CDATA, which only XML has; it is text there.
     fn cdata(&mut self) {
         let start = self.at + b"<![CDATA[".len();
         let len = find(&self.bytes[start..], b"]]>").unwrap_or(self.bytes.len() - start);
@@ -198,7 +198,7 @@ impl Reader<'_> {
                 *place = byte.to_ascii_lowercase();
                 name.1 += 1;
             } else {
-                // Too long for any name that matters.
+                // Longer than any relevant name.
                 name.0[0] = b'-';
             }
             self.at += 1;
@@ -206,7 +206,8 @@ impl Reader<'_> {
         name
     }
 
-    /// Moves past the tag's attributes and its `>`; whether it closes itself. A `>` in a quoted value is part of it.
+    /// Moves past the tag's attributes and its `>`; returns whether it closes itself. A `>` in a quoted value
+    /// is part of the value.
     fn attributes(&mut self) -> bool {
         let (mut slash, mut value) = (false, false);
         while let Some(&byte) = self.bytes.get(self.at) {
@@ -219,7 +220,7 @@ impl Reader<'_> {
                 }
                 b'=' => (slash, value) = (false, true),
                 byte if byte.is_ascii_whitespace() => slash = false,
-                // A slash in a value without quotes is part of it.
+                // A slash in an unquoted value is part of it.
                 b'/' => slash = !value,
                 _ if value => {
                     while self
@@ -237,7 +238,7 @@ impl Reader<'_> {
         false
     }
 
-    /// Moves to the end tag of an element whose content is no text.
+    /// Moves to the end tag of an element whose content is not text.
     fn silence(&mut self, name: &[u8]) {
         while let Some(i) = find(&self.bytes[self.at..], b"</") {
             self.at += i;
@@ -262,7 +263,7 @@ impl Reader<'_> {
         let name = self.html.get(self.at..self.at + len).unwrap_or_default();
         let meant = quick_xml::escape::resolve_html5_entity(name);
         let semicolon = self.bytes.get(self.at + len) == Some(&b';');
-        // Those that old documents leave the semicolon out of are the Latin-1 characters'.
+        // Old documents omit the semicolon only for Latin-1 characters.
         match meant.filter(|meant| semicolon || meant.chars().all(|c| c <= '\u{ff}')) {
             Some(meant) => {
                 self.at += len + usize::from(semicolon);
@@ -272,7 +273,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `&#233;` or `&#xE9;`. Numbers 128 to 159 are what Windows has there.
+    /// Decodes `&#233;` or `&#xE9;`. Numbers 128 to 159 mean Windows-1252.
     fn numeric(&mut self) {
         let hex = matches!(self.bytes.get(self.at + 1), Some(b'x' | b'X'));
         let (start, radix) = if hex { (self.at + 2, 16) } else { (self.at + 1, 10) };

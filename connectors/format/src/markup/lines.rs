@@ -1,28 +1,28 @@
-//! Lines of text out of the flow of a marked-up document.
+//! Collects lines of text from a marked-up document.
 //!
-//! White space counts as in a browser: it collapses, a block starts a line, there is never more than one empty line.
-//! So what comes out, written as lines with breaks between them, comes out the same when it is read again.
+//! White space counts as in a browser: it collapses, a block starts a line, and there is at most one empty
+//! line. So the output, written as lines with breaks between them, is unchanged when it is read again.
 
-/// Collects text that flows, line by line.
+/// Collects flowing text line by line.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     out: String,
-    /// Line ends to come before the next character; at most two.
+    /// Line ends before the next character; at most two.
     breaks: u8,
-    /// A space to come before the next character of the same line.
+    /// Whether a space precedes the next character on the same line.
     space: bool,
-    /// The last character was a carriage return in preformatted text.
+    /// Whether the last character was a carriage return in preformatted text.
     returned: bool,
-    /// Where the run of text that is marked begins; none before its first character.
+    /// Start of the marked run of text; `None` before its first character.
     run: Option<usize>,
     marking: bool,
 }
 
-/// Between two cells of a row.
+/// The separator of two cells of a row.
 const CELLS: &str = "  ";
 
 impl Lines {
-    /// With room for about this many bytes.
+    /// Returns an empty collection with capacity for about this many bytes.
     pub(crate) fn with_capacity(bytes: usize) -> Self {
         Self {
             out: String::with_capacity(bytes),
@@ -30,19 +30,19 @@ impl Lines {
         }
     }
 
-    /// The lines so far, without empty ones at either end.
+    /// Returns the lines without leading and trailing empty ones.
     pub(crate) fn finish(mut self) -> String {
         let kept = self.out.trim_end_matches([' ', '\n']).len();
         self.out.truncate(kept);
         self.out
     }
 
-    /// Marks what follows, up to [`Self::marked`], as a run of text.
+    /// Marks the following text, up to [`Self::marked`], as a run.
     pub(crate) fn mark(&mut self) {
         (self.run, self.marking) = (None, true);
     }
 
-    /// Where the run lies in the lines, without spaces at its ends; none if there was nothing else in it.
+    /// Returns the run's span in the lines without spaces at its ends; `None` if it has no other characters.
     pub(crate) fn marked(&mut self) -> Option<(usize, usize)> {
         self.marking = false;
         let start = self.run.take()?;
@@ -50,7 +50,7 @@ impl Lines {
         (!text.is_empty()).then_some((start, start + text.len()))
     }
 
-    /// A character of running text.
+    /// Adds a character of running text.
     pub(crate) fn flow(&mut self, c: char) {
         match c {
             ' ' | '\t' | '\n' | '\r' | '\u{c}' => self.space = true,
@@ -58,7 +58,7 @@ impl Lines {
         }
     }
 
-    /// A character of text whose spaces and line ends count.
+    /// Adds a character of text whose spaces and line ends are significant.
     pub(crate) fn preformatted(&mut self, c: char) {
         let after_return = std::mem::replace(&mut self.returned, c == '\r');
         match c {
@@ -69,19 +69,19 @@ impl Lines {
         }
     }
 
-    /// A line end that was asked for.
+    /// Adds an explicit line end.
     pub(crate) fn line(&mut self) {
         self.breaks = (self.breaks + 1).min(2);
         self.space = false;
     }
 
-    /// What follows is a block of its own, with an empty line before it if `apart`.
+    /// Starts a block, with an empty line before it if `apart`.
     pub(crate) fn block(&mut self, apart: bool) {
         self.breaks = self.breaks.max(if apart { 2 } else { 1 });
         self.space = false;
     }
 
-    /// What follows is the next cell of a row.
+    /// Starts the next cell of a row.
     pub(crate) fn cell(&mut self) {
         if self.breaks == 0 && !self.out.is_empty() && !self.out.ends_with('\n') {
             self.space = false;
@@ -89,8 +89,8 @@ impl Lines {
         }
     }
 
-    /// A character that stands for itself, a space that does not collapse included. Characters without any width are left
-    /// out: they would part a name for whoever looks for it and for nobody who reads it.
+    /// Adds a literal character, including a non-breaking space. Zero-width characters are left out: they
+    /// would split a name for a search but not for a reader.
     fn solid(&mut self, c: char) {
         let c = match c {
             '\u{a0}' => ' ',

@@ -1,10 +1,11 @@
-//! Text from documents: what of an HTML, RTF or PDF narrative is read as the note.
+//! Extracts the text of a note from HTML, RTF and PDF documents.
 //!
-//! The readers of HTML and RTF are loops over bytes that keep a few words of state: no tree, no recursion, time and memory linear in the
-//! input whatever is in it. That rules out parsers that build documents. html5ever's tokenizer compares each attribute of
-//! a tag with all those before it, so that one tag of some megabytes takes hours; rtf-parser recurses once for each
-//! control word and takes `\'hh` for a code point whatever the code page. Entity names come from quick-xml's table and
-//! code pages from encoding_rs, which are good at just that. PDF is read by libraries, within limits (`pdf.rs`).
+//! The readers of HTML and RTF are loops over bytes with a few words of state: no tree, no recursion, and
+//! time and memory linear in any input. That rules out parsers that build documents. html5ever's tokenizer
+//! compares each attribute of a tag with all earlier ones, so that one tag of some megabytes takes hours;
+//! rtf-parser recurses for each control word and takes `\'hh` for a code point whatever the code page. Entity
+//! names come from quick-xml's table and code pages from encoding_rs. Libraries read PDF, within limits
+//! (`pdf.rs`).
 
 mod document;
 mod html;

@@ -1,12 +1,13 @@
-//! Text from PDF (ISO 32000-2) that has a text layer.
+//! Extracts text from PDF (ISO 32000-2) with a text layer.
 //!
-//! Two libraries share the work. lopdf reads the file within limits and decodes its streams (`open.rs`); hayro runs the
-//! content of what lopdf wrote and gives each glyph with its place and its Unicode (`glyphs.rs`); words, lines and
-//! paragraphs are made of these here (`lines.rs`). Form fields and comments belong to the text (`notes.rs`). The document's
-//! properties, bookmarks, scripts and embedded files are left out, as is what is hidden.
+//! Two libraries share the work. lopdf reads the file within limits and decodes its streams (`open.rs`);
+//! hayro interprets the content that lopdf wrote and returns each glyph with its position and its Unicode
+//! (`glyphs.rs`); this module builds words, lines and paragraphs from them (`lines.rs`). Form fields and
+//! comments are part of the text (`notes.rs`). The document's properties, bookmarks, scripts and embedded
+//! files are left out, and so is hidden content.
 //!
-//! A document is read whole or refused: a page that is only a picture, a font whose codes have no Unicode, a stream that
-//! is cut short, or a password each refuse all of it.
+//! A document is read completely or refused: a page that is only a picture, a font whose codes have no
+//! Unicode, a truncated stream, or a password refuses the whole document.
 
 mod cost;
 mod glyphs;
@@ -24,28 +25,29 @@ use glyphs::Page;
 use lines::Lines;
 use open::Opened;
 
-/// Pages of a document that is read.
+/// Maximum number of pages.
 const MAX_PAGES: usize = 10_000;
-/// Documents of more decoded bytes are read one at a time, whatever threads read them: the contents of a page take several times
-/// their size while they are run, and a few kilobytes that arrive can be 64 MiB of them.
+/// Documents with more decoded bytes than this are read one at a time over all threads: the contents of a
+/// page take several times their size during interpretation, and a few kilobytes can decode to 64 MiB of
+/// them.
 const LARGE: usize = 4 << 20;
 static LARGE_TURN: Mutex<()> = Mutex::new(());
-/// The stack that reading has. Forms within forms are followed 50 deep, each of them over several large frames.
+/// Stack size of the reader. Nested forms are followed 50 deep, each over several large frames.
 const STACK_BYTES: usize = 64 << 20;
 
-/// A limit on work. Streams are compressed up to a thousand times, so that a small document could ask for as much work as the
-/// largest that is read; what a document may ask for grows with its own bytes.
+/// A limit on work. Streams compress up to a thousand times, so a small document could require as much work
+/// as the largest; the limit grows with the document's size.
 struct Limit {
-    /// What any document may ask for.
+    /// Limit of the smallest document.
     least: usize,
-    /// How much more for each of its bytes.
+    /// Additional limit per byte.
     each: usize,
-    /// What none may ask for more of.
+    /// Limit of any document.
     most: usize,
 }
 
 impl Limit {
-    /// The limit of a document of so many bytes.
+    /// Returns the limit of a document of this size.
     fn of(&self, bytes: usize) -> usize {
         let own = self.least.saturating_add(self.each.saturating_mul(bytes));
         own.min(self.most)
@@ -68,13 +70,13 @@ pub enum PdfError {
     /// A page, or the whole document, is a picture.
     #[error("has a page without a text layer")]
     Scanned,
-    /// Glyphs that no character is known for.
+    /// Glyphs without a known character.
     #[error("has a font whose characters are not known")]
     Unmapped,
-    /// The note is in embedded files or in a form that a program builds (a portfolio, XFA).
+    /// The note is in embedded files or in a form that a program lays out (a portfolio, XFA).
     #[error("is a container for other documents")]
     Container,
-    /// More text or more decoded bytes than the limit.
+    /// More text or decoded bytes than the limit.
     #[error("is too large")]
     TooLarge,
     /// More pages, objects or drawing than any note has.
@@ -82,7 +84,7 @@ pub enum PdfError {
     TooComplex,
 }
 
-/// The text that a reader of the document sees, of at most `max_bytes`, with an empty line between pages.
+/// Returns the visible text of the document, of at most `max_bytes`, with an empty line between pages.
 ///
 /// # Errors
 /// [`PdfError`].
@@ -91,7 +93,8 @@ pub fn pdf_to_text(pdf: &[u8], max_bytes: usize) -> Result<String, PdfError> {
     if memchr::memmem::find(head, b"%PDF-").is_none() {
         return Err(PdfError::NotPdf);
     }
-    // The thread is for its stack. What panics in the libraries ends here too: it costs this document alone.
+    // The thread provides the stack. It also contains panics of the libraries, which then cost only this
+    // document.
     std::thread::scope(|scope| {
         let reader = std::thread::Builder::new()
             .name("pdf".to_owned())
@@ -99,7 +102,7 @@ pub fn pdf_to_text(pdf: &[u8], max_bytes: usize) -> Result<String, PdfError> {
             .spawn_scoped(scope, || read(pdf, max_bytes));
         match reader {
             Ok(reader) => reader.join().unwrap_or_else(|why| {
-                // What was stopped at a limit says so.
+                // Keeps the reason if a limit stopped the reader.
                 Err(*why.downcast_ref().unwrap_or(&PdfError::Damaged))
             }),
             Err(_) => Err(PdfError::TooComplex),
@@ -110,16 +113,16 @@ pub fn pdf_to_text(pdf: &[u8], max_bytes: usize) -> Result<String, PdfError> {
 fn read(pdf: &[u8], max_bytes: usize) -> Result<String, PdfError> {
     let opened = open::open(pdf)?;
     let Opened { bytes, notes, forms } = opened;
-    // A reader that panicked held nothing that others read.
+    // A panicking reader held no shared state.
     let turn = || LARGE_TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let _turn = (bytes.len() > LARGE).then(turn);
     let mut work = glyphs::Work::new(pdf.len(), forms);
     let pdf = Pdf::new(bytes).map_err(|_| PdfError::Damaged)?;
-    // The two libraries see the same pages, or one of them misses some.
+    // If the libraries see different numbers of pages, one of them misses some.
     if pdf.pages().len() != notes.len() {
         return Err(PdfError::Damaged);
     }
-    // Fonts are read once and not once a page.
+    // Fonts are read once instead of once per page.
     let cache = InterpreterCache::new();
     let mut text = String::new();
     for (page, notes) in pdf.pages().iter().zip(&notes) {

@@ -1,7 +1,7 @@
-//! Text from RTF (Rich Text Format Specification 1.9.1), with its code pages.
+//! Extracts text from RTF (Rich Text Format Specification 1.9.1), with its code pages.
 //!
-//! What is read is what a reader sees: the body, headers and footers, foot notes, text boxes, results of fields. Hidden and
-//! deleted text, comments, pictures, embedded objects and the document's properties are left out.
+//! The visible text is read: the body, headers and footers, footnotes, text boxes, results of fields. Hidden
+//! and deleted text, comments, pictures, embedded objects and the document's properties are left out.
 
 mod code_pages;
 
@@ -11,9 +11,9 @@ use encoding_rs::{Encoding, WINDOWS_1252};
 
 use code_pages::{charset, code_page};
 
-/// Groups within groups that are followed; a word processor writes some dozens.
+/// Maximum nesting of groups; a word processor writes some dozens.
 const MAX_DEPTH: usize = 1_000;
-/// Fonts whose character set is remembered.
+/// Maximum number of fonts whose character set is kept.
 const MAX_FONTS: usize = 4_096;
 
 /// Why there is no text.
@@ -23,15 +23,15 @@ pub enum RtfError {
     /// It does not start with `{\rtf`.
     #[error("is not RTF")]
     NotRtf,
-    /// Groups nest over a thousand deep.
+    /// Groups are nested more than a thousand deep.
     #[error("nests too deeply")]
     TooDeep,
 }
 
-/// The text that a reader of the document sees.
+/// Returns the visible text of the document.
 ///
 /// # Errors
-/// [`RtfError`]. A document that is cut short gives the text that is there.
+/// [`RtfError`]. A truncated document yields its available text.
 pub fn rtf_to_text(rtf: &[u8]) -> Result<String, RtfError> {
     let start = rtf
         .iter()
@@ -69,18 +69,18 @@ pub fn rtf_to_text(rtf: &[u8]) -> Result<String, RtfError> {
     Ok(reader.out)
 }
 
-/// What a group changes and its end undoes.
+/// The state that the end of a group restores.
 #[derive(Clone, Copy)]
 struct State {
-    /// In a destination that is no text.
+    /// Whether it is in a destination that is not text.
     silent: bool,
-    /// Hidden or deleted text.
+    /// Whether the text is hidden or deleted.
     hidden: bool,
-    /// `\*` was read: a destination that is not known is skipped.
+    /// Whether `\*` was read: an unknown destination is skipped.
     starred: bool,
-    /// In the font table.
+    /// Whether it is in the font table.
     fonts: bool,
-    /// How many characters stand for each `\u` where Unicode is not understood.
+    /// Number of fallback characters after each `\u`.
     skip: u8,
     encoding: &'static Encoding,
 }
@@ -92,10 +92,10 @@ struct Reader<'a> {
     stack: Vec<State>,
     default: &'static Encoding,
     fonts: HashMap<i32, &'static Encoding>,
-    /// The font that the table is at.
+    /// The current font of the table.
     font: i32,
     to_skip: u8,
-    /// Text in the current encoding that is not decoded yet.
+    /// Undecoded text in the current encoding.
     pending: Vec<u8>,
     /// The first half of a surrogate pair.
     high: Option<u16>,
@@ -121,7 +121,7 @@ impl Reader<'_> {
                     self.to_skip = 0;
                     match self.stack.pop() {
                         Some(state) if !self.stack.is_empty() => self.state = state,
-                        // What follows the document is not part of it.
+                        // Anything after the document is not part of it.
                         _ => break,
                     }
                 }
@@ -138,7 +138,7 @@ impl Reader<'_> {
         !self.state.silent && !self.state.hidden
     }
 
-    /// A byte of text.
+    /// Adds a byte of text.
     fn byte(&mut self, byte: u8) {
         if self.to_skip > 0 {
             self.to_skip -= 1;
@@ -147,7 +147,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A character that a control word stands for.
+    /// Adds the character of a control word.
     fn put(&mut self, c: char) {
         if self.to_skip > 0 {
             self.to_skip -= 1;
@@ -195,7 +195,7 @@ impl Reader<'_> {
             b'_' => self.put('-'),
             b'\r' | b'\n' => self.put('\n'),
             b'\\' | b'{' | b'}' => self.byte(first),
-            // `\-` is where a word may be parted; the others mark entries of an index.
+            // `\-` is an optional hyphen; the others mark entries of an index.
             _ => {}
         }
     }
@@ -266,7 +266,7 @@ impl Reader<'_> {
             b"fonttbl" => (self.state.silent, self.state.fonts) = (true, true),
             b"header" | b"headerl" | b"headerr" | b"headerf" | b"footer" | b"footerl" | b"footerr"
             | b"footerf" | b"footnote" => self.put('\n'),
-            // A text box lies in a destination that is marked as one to skip.
+            // A text box is in a destination that is marked as skippable.
             b"shpinst" | b"shptxt" => self.state.starred = false,
             _ if self.state.starred || SILENT.contains(&name) => self.state.silent = true,
             _ => {}
@@ -286,9 +286,9 @@ impl Reader<'_> {
         self.state.hidden = hidden;
     }
 
-    /// `\u`: a UTF-16 code unit, as a signed number. The characters that stand for it are skipped.
+    /// Handles `\u`: a UTF-16 code unit as a signed number. Its fallback characters are skipped.
     fn unicode(&mut self, number: i32) {
-        // From -32768 on, and by some writers up to 65535.
+        // From -32768 on, and in some writers up to 65535.
         let unit = (number & 0xffff) as u16;
         if self.visible() {
             match (self.high.take(), char::decode_utf16([unit]).next()) {
@@ -299,7 +299,7 @@ impl Reader<'_> {
                 (before, Some(Ok(c))) => {
                     self.high = before;
                     self.flush();
-                    // Without any width: it would part a name for whoever looks for it.
+                    // Zero-width characters would split a name for a search.
                     if !c.is_control() && !matches!(c, '\u{ad}' | '\u{200b}' | '\u{2060}' | '\u{feff}') {
                         self.out.push(c);
                     }
@@ -319,7 +319,7 @@ impl Reader<'_> {
     }
 }
 
-/// Destinations that are no text and are not marked by `\*`.
+/// Destinations that are not text and not marked by `\*`.
 const SILENT: [&[u8]; 21] = [
     b"colortbl",
     b"stylesheet",

@@ -1,4 +1,4 @@
-//! From the source of a `.proto` file, or a compiled set of them, to descriptors.
+//! Compiles the source of a `.proto` file, or a descriptor set, to descriptors.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,11 +9,11 @@ use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver, In
 
 use crate::registry::{Language, Schema};
 
-/// The name that a registry's schema is compiled under; the registry itself gives it none.
+/// The file name for a registry's schema, which has none of its own.
 const MAIN: &str = "lethe-schema.proto";
 
-/// What Confluent's own schemas import without listing it as a reference. Only names and numbers that options and fields
-/// need to be understood.
+/// Files that Confluent's own schemas import without listing them as references: only the names and numbers
+/// that options and fields need.
 const CONFLUENT: [(&str, &str); 2] = [
     (
         "confluent/meta.proto",
@@ -40,7 +40,7 @@ message Decimal { bytes value = 1; uint32 precision = 2; int32 scale = 3; }
 /// Compiles a registry's schema.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The problem in the schema.
 pub(super) fn schema(schema: &Schema) -> Result<FileDescriptor, String> {
     if schema.language != Language::Protobuf {
         return Err("it is not written in Protobuf".to_owned());
@@ -60,17 +60,17 @@ pub(super) fn schema(schema: &Schema) -> Result<FileDescriptor, String> {
     compile(resolver, MAIN)
 }
 
-/// Reads a `.proto` file, with its imports from the same folder, or a `FileDescriptorSet`, whose last file is the one
-/// that was compiled.
+/// Reads a `.proto` file with its imports from the same folder, or a `FileDescriptorSet`, whose last file is
+/// the compiled one.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The problem in the file.
 pub(super) fn file(path: &Path) -> Result<FileDescriptor, String> {
     if path.extension().is_none_or(|extension| extension != "proto") {
         let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
         let pool = DescriptorPool::decode(bytes.as_slice())
             .map_err(|error| format!("is neither named .proto nor a FileDescriptorSet: {error}"))?;
-        return pool.files().last().ok_or_else(|| "has no file in it".to_owned());
+        return pool.files().last().ok_or_else(|| "contains no file".to_owned());
     }
     let name = path
         .file_name()
@@ -88,21 +88,21 @@ pub(super) fn file(path: &Path) -> Result<FileDescriptor, String> {
     compile(resolver, name)
 }
 
-/// The message of that full name, or the only one.
+/// Returns the message with that full name, or the only one.
 ///
 /// # Errors
-/// If there is none of that name, or there are several.
+/// An error if none has that name, or there are several.
 pub(super) fn message(file: &FileDescriptor, name: Option<&str>) -> Result<MessageDescriptor, String> {
     match name {
         Some(name) => file.parent_pool().get_message_by_name(name).ok_or_else(|| {
-            format!("has no message {name}: give its full name, with the package, as `message`")
+            format!("has no message {name}: set its full name, with the package, as `message`")
         }),
         None => {
             let mut messages = file.messages();
             match (messages.next(), messages.next()) {
                 (Some(only), None) => Ok(only),
                 (None, _) => Err("has no message".to_owned()),
-                (Some(_), Some(_)) => Err("has several messages: name theirs as `message`".to_owned()),
+                (Some(_), Some(_)) => Err("has several messages: set one as `message`".to_owned()),
             }
         }
     }
@@ -116,10 +116,10 @@ fn compile(resolver: impl FileResolver + 'static, name: &str) -> Result<FileDesc
         .map_err(|error| error.to_string())?;
     let pool = compiler.descriptor_pool();
     pool.get_file_by_name(name)
-        .ok_or_else(|| "it was compiled to nothing".to_owned())
+        .ok_or_else(|| "it compiled to nothing".to_owned())
 }
 
-/// Files that are in memory.
+/// Files in memory.
 struct Sources(HashMap<String, String>);
 
 impl FileResolver for Sources {

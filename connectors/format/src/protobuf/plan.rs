@@ -1,5 +1,5 @@
-//! What is to be read of a message: the numbers of its mapped fields, and how each is written. Made once a schema, from
-//! the trie of paths and the message's descriptor, so that reading looks nothing up by name.
+//! The plan for reading a message: the numbers of its mapped fields and their encodings. It is built once per
+//! schema from the trie of paths and the message's descriptor, so that reading needs no lookup by name.
 
 use lethe_core::KnownKind;
 use prost_reflect::{EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor};
@@ -7,17 +7,17 @@ use prost_reflect::{EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor};
 use crate::fields::{Children, Field, Node};
 use crate::known::kind_named;
 
-/// A message as far as it is mapped.
+/// The mapped part of a message.
 #[derive(Debug, Default)]
 pub(super) struct Message {
     pub(super) slots: Vec<(u32, Slot)>,
-    /// What the fields that are not told from their defaults are when nothing is written.
+    /// The default values of fields that cannot be distinguished from their defaults.
     pub(super) implied: Vec<(Field, String)>,
-    /// Bits of the fields that there is a place for, in messages inside too.
+    /// Bits of the fields that the schema contains, including nested messages.
     pub(super) placed: u16,
 }
 
-/// What a mapped number holds.
+/// The content of a mapped field number.
 #[derive(Debug)]
 pub(super) enum Slot {
     Field(Field, Value),
@@ -29,17 +29,17 @@ pub(super) enum Slot {
     },
     /// A map of kind to value.
     Map(Value),
-    /// A message whose fields are kinds; those without a way to read them must not be there.
+    /// A message whose fields are kinds; fields of an unreadable type must be missing.
     Kinds(Vec<(u32, Option<KnownKind>, Option<Value>)>),
-    /// What the field cannot be made of.
+    /// A type that the field cannot have.
     Wrong(Field),
 }
 
-/// How a value is written.
+/// The encoding of a value.
 #[derive(Debug)]
 pub(super) enum Value {
     Text,
-    /// Names by their numbers; an empty name is no value.
+    /// Names by their numbers; an empty name means no value.
     Enum(Vec<(i32, String)>),
     Int32,
     Int64,
@@ -53,7 +53,7 @@ pub(super) enum Value {
     SignedFixed64,
     /// A `google.protobuf.Timestamp`.
     Moment,
-    /// A message of which field 1 is the value.
+    /// A message whose field 1 is the value.
     Wrapped(Box<Value>),
 }
 
@@ -139,8 +139,8 @@ fn known(field: &FieldDescriptor) -> Option<Slot> {
     Some(Slot::Kinds(kinds.collect()))
 }
 
-/// How a value of that type is written; none if no field is made of it. `lower`: names of an enum are lowered, without
-/// the type's own before them.
+/// Returns the encoding of a value of that type; `None` if no field can have it. With `lower`, names of an
+/// enum are lower-cased and lose the type's prefix.
 fn value(kind: &Kind, lower: bool) -> Option<Value> {
     Some(match kind {
         Kind::String => Value::Text,
@@ -171,8 +171,8 @@ fn value(kind: &Kind, lower: bool) -> Option<Value> {
     })
 }
 
-/// The names of an enum. Lowered, they lose the name of their type, which the style guide puts before each; and the one
-/// that says that nothing is said is empty.
+/// Returns the names of an enum. With `lower` they lose their type's name, which the style guide requires as
+/// a prefix; the name of the unspecified value becomes empty.
 fn names(kind: &EnumDescriptor, lower: bool) -> Vec<(i32, String)> {
     let own = format!("{}_", snake(kind.name()));
     let name = |written: &str| {
@@ -190,7 +190,7 @@ fn names(kind: &EnumDescriptor, lower: bool) -> Vec<(i32, String)> {
         .collect()
 }
 
-/// `EventKind` as `event_kind`.
+/// Converts `EventKind` to `event_kind`.
 fn snake(name: &str) -> String {
     let mut out = String::new();
     let mut before = false;

@@ -1,8 +1,8 @@
-//! One pass over a payload by its message's plan, straight into a note event.
+//! Reads a payload in one pass by its message's plan into a note event.
 //!
-//! Bounded whatever the bytes are: a length is compared with what is left before anything is taken, messages are entered
-//! as deep as paths go, and groups, which are skipped, as deep as the common readers allow. Protocol Buffers
-//! documentation, "Encoding".
+//! The work is bounded for any bytes: a length is compared with the remaining bytes before anything is taken,
+//! messages are entered only as deep as paths lead, and groups, which are skipped, as deep as common readers
+//! allow. Protocol Buffers documentation, "Encoding".
 
 use lethe_core::{KnownKind, NoteEvent};
 
@@ -13,12 +13,12 @@ use crate::known::{kind_named, push, set_kind};
 use crate::visit::Draft;
 use crate::{Diagnosis, PayloadError};
 
-/// Groups inside groups, at most.
+/// Maximum nesting of groups.
 const MAX_GROUPS: usize = 100;
 
 type Step = Result<(), PayloadError>;
 
-/// Reads an event that begins where the cursor stands and ends where the payload does.
+/// Reads an event from the cursor's position to the end of the payload.
 pub(super) fn event<'a>(
     plan: &'a Message,
     mapping: &Mapping,
@@ -39,7 +39,7 @@ pub(super) fn event<'a>(
     }
 }
 
-/// How a field is written: the low three bits of its key.
+/// The wire type of a field: the low three bits of its key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wire {
     Varint,
@@ -50,7 +50,7 @@ enum Wire {
     Fixed32,
 }
 
-/// A value that a field may be made of.
+/// A value that a field may have.
 enum Scalar<'a> {
     Nothing,
     Text(&'a str),
@@ -67,7 +67,7 @@ fn message<'a>(plan: &'a Message, cursor: &mut Cursor<'a>, draft: &mut Draft) ->
         };
         match slot {
             Slot::Inner(inner) => {
-                // The way in is not the payload's: it is as long as a path in the configuration.
+                // The depth is that of a path in the configuration, not of the payload.
                 message(inner, &mut nested(cursor, wire)?, draft)?;
             }
             Slot::Field(field, value) => {
@@ -101,7 +101,7 @@ fn message<'a>(plan: &'a Message, cursor: &mut Cursor<'a>, draft: &mut Draft) ->
     Ok(())
 }
 
-/// One message of the patient's identifiers.
+/// Reads one message of the patient's identifiers.
 fn known<'a>(slot: &'a Slot, cursor: &mut Cursor<'a>, draft: &mut Draft) -> Step {
     let first = draft.event.known.len();
     let (mut named, mut key_of_map) = (None, None);
@@ -121,7 +121,7 @@ fn known<'a>(slot: &'a Slot, cursor: &mut Cursor<'a>, draft: &mut Draft) -> Step
             Slot::Entries {
                 value: (mapped, how), ..
             } if *mapped == number => values(how, KnownKind::Other, cursor)?,
-            // In a map's entry field 1 is the key and field 2 the value.
+            // In a map's entry, field 1 is the key and field 2 the value.
             Slot::Map(_) if number == 1 => {
                 if let Scalar::Text(name) = scalar(&Value::Text, cursor, wire)? {
                     key_of_map = Some(kind_named(name));
@@ -137,14 +137,14 @@ fn known<'a>(slot: &'a Slot, cursor: &mut Cursor<'a>, draft: &mut Draft) -> Step
             _ => skip(cursor, number, wire, 0)?,
         }
     }
-    // The value may stand before its kind.
+    // The value may precede its kind.
     match named.or(key_of_map) {
         Some(kind) => set_kind(draft.event.known.get_mut(first..).unwrap_or_default(), kind),
         None => Ok(()),
     }
 }
 
-/// Every value of a field that may be a list: a number may be one of many in one stretch of bytes.
+/// Reads every value of a field that may be a list: numbers may be packed.
 fn each<'a>(value: &'a Value, cursor: &mut Cursor<'a>, wire: Wire, mut take: impl FnMut(&str)) -> Step {
     let mut give = |scalar| match scalar {
         Scalar::Nothing => {}
@@ -165,7 +165,7 @@ fn each<'a>(value: &'a Value, cursor: &mut Cursor<'a>, wire: Wire, mut take: imp
 }
 
 impl Value {
-    /// How it is written, by itself.
+    /// Returns the wire type of a single value.
     const fn wire(&self) -> Wire {
         match self {
             Self::Text | Self::Moment | Self::Wrapped(_) => Wire::Delimited,
@@ -246,7 +246,7 @@ fn wrapped<'a>(value: &'a Value, cursor: &mut Cursor<'a>) -> Result<Scalar<'a>, 
     Ok(found)
 }
 
-/// The low 32 bits, as numbers of 32 bits are read, whatever stands above them.
+/// Returns the low 32 bits, as readers of 32-bit numbers do.
 const fn low(value: u64) -> i32 {
     value as i32
 }
@@ -277,7 +277,7 @@ fn nested<'a>(cursor: &mut Cursor<'a>, wire: Wire) -> Result<Cursor<'a>, Payload
     cursor.inner(length)
 }
 
-/// Passes over a field.
+/// Skips a field.
 fn skip(cursor: &mut Cursor<'_>, number: u32, wire: Wire, depth: usize) -> Step {
     match wire {
         Wire::Varint => cursor.varint().map(drop),

@@ -1,4 +1,4 @@
-//! Schemas by their ids, each asked for once and made ready for reading.
+//! Caches schemas by their ids; each is fetched and compiled once.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use super::{Schema, SchemaError, Schemas, Unavailable};
 use crate::PayloadError;
 
-/// How long an answer of "no" holds. A registry may learn of a schema a moment after the records that use it.
+/// How long a negative response is cached. A registry may learn of a schema a moment after the records that
+/// use it.
 const NO_HOLDS: Duration = Duration::from_secs(60);
 
-/// How many answers of "no" are kept: a sender may make ids up.
+/// Maximum number of cached negative responses, since a sender may invent ids.
 const NOES: usize = 16_384;
 
 /// What a schema was made into, or why no record can be read by it.
@@ -19,23 +20,23 @@ pub(crate) type Entry<C> = Result<Arc<C>, PayloadError>;
 
 type Compile<C> = Box<dyn Fn(&Schema) -> Result<C, String> + Send + Sync>;
 
-/// The schemas of a registry that were asked for so far.
+/// The schemas of a registry that were fetched so far.
 pub(crate) struct Catalogue<C> {
     schemas: Arc<dyn Schemas>,
-    /// What readers need of a schema; its error tells whoever runs the program what is wrong with it.
+    /// Compiles a schema; its error tells an operator what is wrong with it.
     compile: Compile<C>,
     entries: RwLock<HashMap<u32, Known<C>>>,
-    /// Held while asking, so that lanes that meet a new schema at once ask once.
+    /// Locked during a request, so that lanes that meet a new schema at the same time make one request.
     asking: Mutex<Asked>,
 }
 
-/// An answer, and when it came.
+/// A response and its time.
 struct Known<C> {
     entry: Entry<C>,
     since: Instant,
 }
 
-/// What became of the last questions.
+/// The results of the last requests.
 #[derive(Default)]
 struct Asked {
     failed: Option<(Instant, Unavailable)>,
@@ -55,7 +56,7 @@ impl<C> Catalogue<C> {
         }
     }
 
-    /// Sees to it that the registry has answered for this id, and lately if it answered "no".
+    /// Ensures that the registry has responded for this id, and recently if the response was negative.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -66,7 +67,7 @@ impl<C> Catalogue<C> {
         }
     }
 
-    /// The schema of that id; the registry is asked only if it never was.
+    /// Returns the schema with that id; the registry is contacted only if it never was for this id.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -81,8 +82,8 @@ impl<C> Catalogue<C> {
         holds.then(|| known.entry.clone())
     }
 
-    /// What readers need of the schema. Compilers of schemas are large programs of others: if one panics, that costs the
-    /// schema's records, not the stream.
+    /// Compiles the schema. Schema compilers are large third-party programs: if one panics, only the schema's
+    /// records fail, not the stream.
     fn ready(&self, schema: &Schema) -> Result<Arc<C>, String> {
         catch_unwind(AssertUnwindSafe(|| (self.compile)(schema)))
             .unwrap_or_else(|_| Err("its compiler panicked".to_owned()))
@@ -92,8 +93,8 @@ impl<C> Catalogue<C> {
     fn ask(&self, id: u32) -> Result<Entry<C>, Unavailable> {
         let began = Instant::now();
         let mut asked = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whoever held the lock may have asked for the same, or found that nobody answers: each waiting lane need not
-        // find that out for itself, one time limit after the other.
+        // The previous holder of the lock may have fetched the same schema, or found the registry
+        // unavailable: waiting lanes need not each run into the time limit one after another.
         if let Some(entry) = self.lookup(id, true) {
             return Ok(entry);
         }
@@ -134,7 +135,7 @@ impl<C> Catalogue<C> {
 }
 
 impl Asked {
-    /// Tells of a schema that nothing can be read by; at most once a second, since a sender may make ids up.
+    /// Logs an unusable schema, at most once a second, since a sender may invent ids.
     fn warn(&mut self, id: u32, why: &str) {
         if self
             .warned

@@ -1,4 +1,4 @@
-//! How to reach and log in to a schema registry.
+//! Address and login of a schema registry.
 
 use std::path::PathBuf;
 
@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::secret::Secret;
 
-/// How to reach and log in to a registry that speaks Confluent's protocol (Confluent, Karapace, Apicurio under
+/// Address and login of a registry with Confluent's protocol (Confluent, Karapace, Apicurio under
 /// `/apis/ccompat/v7`).
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RegistryConfig {
-    /// Its address: `https://registry.example/path`.
+    /// Its URL: `https://registry.example/path`.
     pub url: String,
-    /// The user of a login with a password.
+    /// The user of a password login.
     #[serde(default)]
     pub user: Option<String>,
     /// Its password.
@@ -22,17 +22,17 @@ pub struct RegistryConfig {
     /// The token of a login without a user.
     #[serde(default, skip_serializing)]
     pub token: Option<Secret>,
-    /// File of the authorities to trust, PEM. The system's where not given.
+    /// PEM file of trusted certificate authorities. Default: the system's.
     #[serde(default)]
     pub ca: Option<PathBuf>,
-    /// Whether an address without TLS is accepted. A schema says which field is the note: whoever can change it on its
-    /// way can have a note's text written where nothing is redacted.
+    /// Whether to accept a URL without TLS. A schema determines which field is the note: an attacker who
+    /// changes it in transit can move a note's text to a field that is not redacted.
     #[serde(default)]
     pub allow_http: bool,
-    /// Seconds to wait for a connection.
+    /// Timeout for a connection, in seconds.
     #[serde(default = "connect_timeout_seconds")]
     pub connect_timeout_seconds: u64,
-    /// Seconds that one request may take.
+    /// Timeout of a request, in seconds.
     #[serde(default = "timeout_seconds")]
     pub timeout_seconds: u64,
 }

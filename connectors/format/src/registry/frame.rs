@@ -1,5 +1,5 @@
-//! The frame before a payload whose schema is in a registry: a byte 0, four bytes of schema id (the highest first) and,
-//! for Protobuf, which message of the schema's file it is (Confluent's wire format).
+//! The frame before a payload whose schema is in a registry: a byte 0, a four-byte schema id (big-endian)
+//! and, for Protobuf, the index of the message in the schema's file (Confluent's wire format).
 
 use crate::PayloadError;
 use crate::cursor::Cursor;
@@ -7,10 +7,10 @@ use crate::cursor::Cursor;
 /// The first byte.
 const MAGIC: u8 = 0;
 
-/// Messages that a message may lie inside of. The compilers of `.proto` files allow 32.
+/// Maximum nesting of messages. The compilers of `.proto` files allow 32.
 const MAX_NESTING: u64 = 32;
 
-/// The id of the schema that the payload is written in.
+/// Reads the id of the payload's schema.
 ///
 /// # Errors
 /// [`PayloadError::NotFramed`].
@@ -23,8 +23,8 @@ pub(crate) fn schema_id(cursor: &mut Cursor<'_>) -> Result<u32, PayloadError> {
     Ok(u32::from_be_bytes(id))
 }
 
-/// Where the message stands in the schema's file: its index at the top, then inside each message. A lone 0 is short for
-/// the first message.
+/// Reads the path of the message in the schema's file: its index at the top, then inside each message. A lone
+/// 0 is short for the first message.
 ///
 /// # Errors
 /// [`PayloadError::NotFramed`].

@@ -1,10 +1,11 @@
-//! Schemas that are kept apart from the payloads: a registry, and the frame that names one of its schemas.
+//! Schemas that are stored outside of the payloads: a registry, and the frame that refers to one of its
+//! schemas.
 //!
-//! Invariant: a registry that cannot be reached costs no record. [`Format::prepare`](crate::Format::prepare) asks for
-//! the schema that a payload names before the payload is read, and says [`Unavailable`] until the registry has
-//! answered; only an answer (there is no such schema, or none that a note could have) quarantines.
+//! Invariant: an unavailable registry loses no record. [`Format::prepare`](crate::Format::prepare) fetches a
+//! payload's schema before the payload is read, and returns [`Unavailable`] until the registry has responded.
+//! Only a response (the schema does not exist, or cannot contain a note) quarantines.
 //!
-//! No network here: who implements [`Schemas`] knows how to ask.
+//! This module does no networking: implementations of [`Schemas`] do.
 
 mod catalogue;
 mod config;
@@ -19,7 +20,7 @@ pub(crate) use catalogue::Catalogue;
 pub use config::RegistryConfig;
 pub(crate) use frame::{schema_id, schema_path};
 
-/// The language that a schema is written in.
+/// The language of a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Language {
@@ -27,33 +28,33 @@ pub enum Language {
     Avro,
     /// Protocol Buffers, as the source of a `.proto` file.
     Protobuf,
-    /// Another, which no format here reads.
+    /// Another language, which no format here reads.
     Other,
 }
 
-/// A schema, with every schema that it refers to.
+/// A schema with every schema that it refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schema {
-    /// What it is written in.
+    /// Its language.
     pub language: Language,
     /// The schema itself.
     pub text: String,
-    /// What it refers to, and what these refer to; each before those that need it.
+    /// The referenced schemas, direct and indirect; each before those that need it.
     pub references: Vec<Reference>,
 }
 
 /// A schema that another refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// How it is referred to: a full name in Avro, the path of an import in Protobuf.
+    /// Its name in the reference: a full name in Avro, an import path in Protobuf.
     pub name: String,
     /// The schema.
     pub text: String,
 }
 
-/// Where schemas are asked for. One instance serves every lane; calls may block, and come from threads that may.
+/// A source of schemas. One instance serves every lane; calls may block, and come from threads that may.
 pub trait Schemas: Send + Sync {
-    /// The schema of that id. Called once an id, if it answers: the caller remembers.
+    /// Returns the schema with that id. Called once per id if it responds, since the caller caches.
     ///
     /// # Errors
     /// [`SchemaError`].
@@ -64,31 +65,32 @@ pub trait Schemas: Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaError {
-    /// The registry says that it has none of that id.
+    /// The registry has no schema with that id.
     #[error("the registry has no such schema")]
     NotFound,
-    /// The registry has one, and it is of no use: what it refers to is not there, or it is too large.
+    /// The schema is unusable: a referenced schema is missing, or it is too large.
     #[error("the schema cannot be used: {0}")]
     Unusable(String),
-    /// The registry did not answer, or not as a registry does. It will, once it is up or its settings are right.
+    /// The registry did not respond, or not as a registry does. A later request may succeed, once it is up or
+    /// its settings are right.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// What a format needs is away: to be tried again, since it is not the payload's fault. Says who and why, never what
-/// was in a payload.
+/// A dependency of the format is unavailable: retry, since the payload is not at fault. The message names the
+/// dependency and the reason, never content of a payload.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unavailable(String);
 
 impl Unavailable {
-    /// `why` names what is away and how that showed.
+    /// `why` names the unavailable dependency and the symptom.
     pub fn new(why: impl Into<String>) -> Self {
         Self(why.into())
     }
 }
 
-/// The text of a schema file.
+/// Returns the text of a schema file.
 ///
 /// # Errors
 /// [`FormatError::SchemaFile`].
@@ -99,5 +101,5 @@ pub(crate) fn read_file(path: &Path) -> Result<String, FormatError> {
     })
 }
 
-/// Opens the registry that a configuration names.
+/// Opens the registry of a configuration.
 pub type Open<'a> = &'a dyn Fn(&RegistryConfig) -> Result<Arc<dyn Schemas>, FormatError>;

@@ -1,8 +1,8 @@
-//! What a document's pages ask for, where the library that runs them calls nothing that could stop it.
+//! Estimates the work of a document's pages before interpretation, which cannot be interrupted.
 //!
-//! The library reads a resource again each time that content names it, content again each time that it is listed, and
-//! what a font refers to for each font. All of it is counted in bytes against one limit before anything is run. Forms are counted
-//! while they are drawn, each as the dearest.
+//! The library reads a resource again each time that content names it, content again each time that it is
+//! listed, and the objects of a font for each font. All of it is counted in bytes against one limit before
+//! anything is interpreted. Forms are counted while they are drawn, each at the highest cost.
 
 mod named;
 
@@ -14,18 +14,18 @@ use super::PdfError;
 use super::open::has_name;
 use named::{KINDS, Kind, Taken, named};
 
-/// What an item of an array or a dictionary is counted as, in addition to its own bytes.
+/// Cost of an item of an array or a dictionary, in addition to its bytes.
 const ITEM: usize = 8;
-/// What a form is counted as in addition to its content: to set one up takes as long as to read so many bytes.
+/// Cost of a form in addition to its content: setting one up takes as long as reading this many bytes.
 const FORM: usize = 256;
-/// How many bytes of a font are looked through, to tell it from others, in the time in which one of another resource is read.
+/// Bytes of a font per unit of cost: fonts are only hashed to distinguish them.
 const FONT_BYTES: usize = 16;
-/// Bytes of a function or a mesh count as so many: each makes a number or a point.
+/// Cost per byte of a function or a mesh: each makes a number or a point.
 const DATA: usize = 2;
-/// Objects from which a page may inherit its resources, one from another.
+/// Maximum depth of inherited resources.
 const MAX_PARENTS: usize = 64;
 
-/// What is left for forms, and what each of them is counted as.
+/// The remaining budget for forms, and the cost of each.
 pub(super) struct Forms {
     pub(super) left: usize,
     pub(super) each: usize,
@@ -34,7 +34,7 @@ pub(super) struct Forms {
 /// Counts a document whose streams are decoded, and of which `left` bytes may be read.
 ///
 /// # Errors
-/// [`PdfError::TooComplex`] where that is not enough.
+/// [`PdfError::TooComplex`] if that does not suffice.
 pub(super) fn count(document: &Document, pages: &[ObjectId], left: usize) -> Result<Forms, PdfError> {
     let mut counter = Counter {
         document,
@@ -71,15 +71,15 @@ pub(super) fn count(document: &Document, pages: &[ObjectId], left: usize) -> Res
 struct Counter<'d> {
     document: &'d Document,
     left: usize,
-    /// What objects and those that they refer to take, by how many references are followed.
+    /// Cost of objects and their references, by the depth of followed references.
     reached: HashMap<(ObjectId, usize), usize>,
-    /// What resources take, by name and kind: the most that any page has under the name, whichever page uses it.
+    /// Cost of resources by name and kind: the maximum over all pages.
     taken: Taken,
-    /// Dictionaries of resources that were looked through, by kind.
+    /// Resource dictionaries that were searched, by kind.
     looked_through: HashSet<(ObjectId, usize)>,
-    /// What those take that a content names.
+    /// Cost of the resources that a content names.
     named: HashMap<ObjectId, usize>,
-    /// Contents that a page has.
+    /// Contents of pages.
     listed: HashSet<ObjectId>,
 }
 
@@ -89,7 +89,7 @@ impl<'d> Counter<'d> {
         Ok(())
     }
 
-    /// Notes the resources of all dictionaries within an object, and takes what fonts refer to.
+    /// Records the resources of all dictionaries within an object, and counts the objects of fonts.
     fn find_resources(&mut self, object: &'d Object) -> Result<(), PdfError> {
         let dict = match object {
             Object::Array(items) => return items.iter().try_for_each(|item| self.find_resources(item)),
@@ -124,7 +124,7 @@ impl<'d> Counter<'d> {
         }
     }
 
-    /// Takes what a font refers to, which is read once for each font.
+    /// Counts the objects of a font, which are read once per font.
     fn font(&mut self, font: &Dictionary) -> Result<(), PdfError> {
         let read = font
             .iter()
@@ -134,7 +134,7 @@ impl<'d> Counter<'d> {
         self.take(read)
     }
 
-    /// Takes what a page asks for without its forms.
+    /// Counts a page without its forms.
     fn page(&mut self, id: ObjectId) -> Result<(), PdfError> {
         let document = self.document;
         let page = document.get_dictionary(id).map_err(|_| PdfError::Damaged)?;
@@ -162,7 +162,7 @@ impl<'d> Counter<'d> {
         for content in document.get_page_contents(id) {
             if let Ok(Object::Stream(stream)) = document.get_object(content) {
                 let named = self.named(content, &stream.content);
-                // The first time is within what a document may decode.
+                // The first time is within the limit of decoded bytes.
                 let again = match self.listed.insert(content) {
                     true => 0,
                     false => stream.content.len(),
@@ -173,15 +173,15 @@ impl<'d> Counter<'d> {
         Ok(())
     }
 
-    /// What the dictionary of a page's or a form's resources takes.
+    /// Returns the cost of the resource dictionary of a page or a form.
     fn resources(&mut self, owner: &Dictionary) -> usize {
         owner
             .get(b"Resources")
             .map_or(0, |resources| self.reach(resources, 2, false))
     }
 
-    /// What an object takes and those within it, and so many references on. Streams that are functions or meshes are read, and
-    /// with `all` any other; else their dictionaries alone.
+    /// Returns the cost of an object with nested objects, following references up to a depth. Streams of
+    /// functions or meshes are read, and with `all` any other; otherwise only their dictionaries.
     fn reach(&mut self, object: &Object, depth: usize, all: bool) -> usize {
         let dict = |counter: &mut Self, dict: &Dictionary| {
             let items = dict
@@ -205,7 +205,7 @@ impl<'d> Counter<'d> {
                 dict(self, &stream.dict).saturating_add(content)
             }
             Object::Reference(id) if depth > 0 => {
-                // Each is looked through once for each depth; one that refers to itself adds nothing to itself.
+                // Each is searched once per depth; an object that refers to itself adds nothing.
                 let key = (*id, depth * 2 + usize::from(all));
                 if let Some(&reached) = self.reached.get(&key) {
                     return reached;
@@ -224,7 +224,7 @@ impl<'d> Counter<'d> {
         own.saturating_add(ITEM)
     }
 
-    /// What the resources take that this content names, each as often as it does.
+    /// Returns the cost of the resources that this content names, once per use.
     fn named(&mut self, id: ObjectId, content: &[u8]) -> usize {
         if self.taken.is_empty() {
             return 0;
@@ -254,7 +254,7 @@ fn is_font(dict: &Dictionary) -> bool {
             .any(|name| has_name(dict, b"Subtype", name.as_bytes()))
 }
 
-/// The size of an object and of those within it, without those that it refers to.
+/// Returns the size of an object with nested objects, without referenced ones.
 fn size(object: &Object) -> usize {
     let dict = |dict: &Dictionary| {
         dict.iter()

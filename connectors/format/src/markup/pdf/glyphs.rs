@@ -1,4 +1,4 @@
-//! The glyphs of a page: what each stands for and where it is.
+//! Reads the glyphs of a page with their text and position.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,30 +16,32 @@ use hayro_interpret::{
 use super::cost::Forms;
 use super::{Limit, PdfError};
 
-/// Glyphs, pictures and lines that are drawn on all pages. A page has some thousand, and a document draws a few for each of its
-/// bytes.
+/// Maximum glyphs, pictures and lines on all pages. A page has some thousand, and a document draws a few per
+/// byte.
 const MAX_DRAWN: Limit = Limit {
     least: 200_000,
     each: 16,
     most: 50_000_000,
 };
-/// Bytes of the text of one page's glyphs: a hundred times those of a dense one. A glyph takes up to 300 bytes until its page is done.
+/// Maximum bytes of text of one page's glyphs: a hundred times a dense page. A glyph takes up to 300 bytes
+/// until its page is finished.
 pub(super) const MAX_TEXT: usize = 500_000;
-/// Bytes of text that one glyph may stand for. A font maps a code to 512 bytes of UTF-16 at most (ISO 32000-2, section 9.10.3).
+/// Maximum bytes of text of one glyph. A font maps a code to at most 512 bytes of UTF-16 (ISO 32000-2,
+/// section 9.10.3).
 const MAX_GLYPH_TEXT: usize = 768;
-/// Units of a font's design grid that are one em.
+/// Units of a font's design grid per em.
 const EM: f64 = 1000.0;
-/// Two glyphs of the same text nearer than this, in ems, are one that is drawn twice to look bold.
+/// Two glyphs with the same text within this distance, in ems, are one that is drawn twice to look bold.
 const SAME_PLACE: f64 = 0.1;
 
-/// What a document's pages may still draw.
+/// The remaining budget of a document's pages.
 pub(super) struct Work {
     drawn: usize,
     forms: Forms,
 }
 
 impl Work {
-    /// What a document of so many bytes may draw.
+    /// Returns the budget of a document of this size.
     pub(super) fn new(bytes: usize, forms: Forms) -> Self {
         Self {
             drawn: MAX_DRAWN.of(bytes),
@@ -47,13 +49,13 @@ impl Work {
         }
     }
 
-    /// Counts something drawn. A library that calls back cannot be told to stop: past the limit the thread ends, without a
-    /// panic's message.
+    /// Counts a drawing operation. The library's callbacks cannot stop it, so over the limit the thread
+    /// unwinds without a panic message.
     fn draw(&mut self) {
         self.text(1);
     }
 
-    /// Counts the bytes of a glyph's text, each as something drawn.
+    /// Counts the bytes of a glyph's text as drawing operations.
     fn text(&mut self, bytes: usize) {
         self.drawn = self.drawn.checked_sub(bytes).unwrap_or_else(|| stop());
     }
@@ -69,19 +71,19 @@ fn stop() -> ! {
     std::panic::resume_unwind(Box::new(PdfError::TooComplex))
 }
 
-/// What a glyph stands for.
+/// The text of a glyph.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Text {
     Space,
     Char(char),
-    /// Several characters, as of a ligature.
+    /// Several characters, for instance of a ligature.
     Chars(Box<str>),
-    /// Not known.
+    /// Unknown.
     Unmapped,
 }
 
 impl Text {
-    /// What it takes of a page's text, 1 for a single character.
+    /// Returns the bytes that count towards a page's text, 1 for a single character.
     fn bytes(&self) -> usize {
         match self {
             Self::Chars(text) => text.len(),
@@ -94,28 +96,28 @@ impl Text {
 #[derive(Clone, Debug)]
 pub(super) struct Glyph {
     pub(super) text: Text,
-    /// Where it starts on its base line.
+    /// Its start on its base line.
     pub(super) at: Point,
-    /// Where the next one would start.
+    /// The start of the next glyph.
     pub(super) end: Point,
-    /// The direction of the base line, of length 1.
+    /// The direction of the base line, as a unit vector.
     pub(super) along: Vec2,
     /// The size of the font.
     pub(super) size: f64,
 }
 
-/// A page's glyphs, in the order in which they are drawn.
+/// A page's glyphs in drawing order.
 #[derive(Debug, Default)]
 pub(super) struct Page {
     pub(super) glyphs: Vec<Glyph>,
-    /// Where those of annotations begin.
+    /// Index of the first glyph of annotations.
     pub(super) annotations: usize,
 }
 
 impl Page {
     /// # Errors
-    /// [`PdfError::Scanned`] for a page that is a picture, [`PdfError::Unmapped`] for a font that cannot be read. Past the limits
-    /// the thread ends, as [`Work`] says.
+    /// [`PdfError::Scanned`] for a page that is a picture, [`PdfError::Unmapped`] for an unreadable font.
+    /// Over the limits the thread unwinds, as in [`Work`].
     pub(super) fn read<'a>(
         source: &'a Source<'a>,
         cache: &InterpreterCache<'a>,
@@ -133,7 +135,7 @@ impl Page {
             pictures: Vec::new(),
             paths: 0,
         };
-        // Text in a font that cannot be read is not drawn.
+        // Text in an unreadable font is not drawn.
         let missing = Arc::new(AtomicBool::new(false));
         let mut annotations = 0;
         for part in [RenderContent::PAGE, RenderContent::ANNOTATIONS] {
@@ -159,7 +161,7 @@ impl Page {
     }
 }
 
-/// Notes in `missing` that a font could not be read.
+/// Records in `missing` that a font could not be read.
 fn sink(missing: &Arc<AtomicBool>) -> WarningSinkFn {
     let missing = Arc::clone(missing);
     Arc::new(move |warning| {
@@ -169,9 +171,9 @@ fn sink(missing: &Arc<AtomicBool>) -> WarningSinkFn {
     })
 }
 
-/// A page with a picture on at least this share of it...
+/// A page whose pictures cover at least this share...
 const PICTURE_SHARE: f64 = 0.5;
-/// ... and fewer glyphs than this on it is a scan with a stamp, a page number or a line of the fax machine on it.
+/// ... and that has fewer glyphs than this is a scan with a stamp, a page number or a fax header.
 const FEW_GLYPHS: usize = 100;
 /// A page without text and with more lines than this has its letters drawn as lines.
 const MANY_PATHS: usize = 100;
@@ -182,14 +184,14 @@ struct Collector<'w> {
     glyphs: Vec<Glyph>,
     /// Bytes of their texts.
     text: usize,
-    /// Where a text was drawn already, by squares of the page.
+    /// Positions of texts that were drawn, by squares of the page.
     seen: HashMap<(Text, i64, i64), Point>,
     pictures: Vec<Rect>,
     paths: usize,
 }
 
 impl Collector<'_> {
-    /// Whether the page is nothing but a picture, for all that its text layer shows.
+    /// Returns whether the page is only a picture, although it may have a text layer.
     fn is_picture(&self) -> bool {
         let written = |glyph: &&Glyph| glyph.text != Text::Space;
         if self.glyphs.iter().filter(written).count() == 0 {
@@ -207,7 +209,7 @@ impl Collector<'_> {
     }
 
     fn picture(&mut self, corners: Rect) {
-        // A page of more pictures than this is drawn in stripes; these are enough to cover it.
+        // Pages with more pictures than this are drawn in stripes; these suffice to cover it.
         if self.pictures.len() < 1000 {
             let seen = corners.intersect(self.frame);
             if seen.area() > 0.0 {
@@ -228,9 +230,10 @@ impl Collector<'_> {
         self.glyphs.push(glyph);
     }
 
-    /// Whether the same text is drawn there already; notes it otherwise.
+    /// Returns whether the same text is drawn there already; otherwise records it.
     fn is_drawn(&mut self, glyph: &Glyph) -> bool {
-        // Squares of one unit; the nearest neighbours suffice for text of up to ten units, and larger is rarely drawn twice.
+        // Squares of one unit; the nearest neighbours suffice for text of up to ten units, and larger text is
+        // rarely drawn twice.
         let (x, y) = (whole(glyph.at.x), whole(glyph.at.y));
         for dx in -1..=1 {
             for dy in -1..=1 {
@@ -246,7 +249,7 @@ impl Collector<'_> {
     }
 }
 
-/// The whole number below; saturates.
+/// Rounds down; saturates.
 fn whole(value: f64) -> i64 {
     value.floor() as i64
 }
@@ -280,8 +283,8 @@ impl<'a> Device<'a> for Collector<'_> {
             .iter()
             .map(|glyph| props.transform * glyph.transform())
             .collect();
-        // A font that stands in for one that is not embedded is stretched glyph by glyph; a horizontal scale is the same for all
-        // of a run, and is part of their widths.
+        // A substitute for a font that is not embedded is stretched glyph by glyph; a horizontal scale is the
+        // same for a whole run and is part of their widths.
         let stretch = |place: &Affine| across(place).hypot() / up(place).hypot();
         let scale = places.first().map_or(1.0, stretch);
         let is_stretched = places.iter().any(|place| (stretch(place) - scale).abs() > 0.005);
@@ -328,13 +331,13 @@ impl<'a> Device<'a> for Collector<'_> {
     fn pop_transparency_group(&mut self) {}
 }
 
-/// The first unit along the base line.
+/// Returns the unit vector along the base line.
 fn across(place: &Affine) -> Vec2 {
     let [a, b, ..] = place.as_coeffs();
     Vec2::new(a, b)
 }
 
-/// The first unit upwards from it.
+/// Returns the unit vector upwards from it.
 fn up(place: &Affine) -> Vec2 {
     let [_, _, c, d, ..] = place.as_coeffs();
     Vec2::new(c, d)
@@ -350,7 +353,7 @@ fn advance(glyph: &Drawn<'_>) -> f64 {
     )
 }
 
-/// What the glyph stands for; none for a character without any width.
+/// Returns the glyph's text; `None` for a zero-width character.
 fn text_of(glyph: &Drawn<'_>) -> Option<Text> {
     let unicode = match glyph.as_unicode() {
         Some(BfString::Char(c)) => c.to_string(),
@@ -360,7 +363,7 @@ fn text_of(glyph: &Drawn<'_>) -> Option<Text> {
     let mut out = String::with_capacity(unicode.len());
     for c in unicode.chars() {
         match c {
-            // A hyphen that is drawn is one, whatever it may be at other ends of lines.
+            // A drawn hyphen is one, whatever it may be at other line ends.
             '\u{ad}' | '\u{2010}' | '\u{2011}' => out.push('-'),
             '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{200c}' | '\u{200d}' => {}
             '\u{fb00}' => out.push_str("ff"),
@@ -388,7 +391,7 @@ fn text_of(glyph: &Drawn<'_>) -> Option<Text> {
     })
 }
 
-/// A glyph without Unicode. One that draws nothing is a space.
+/// Returns the text of a glyph without Unicode. One that draws nothing is a space.
 fn unmapped(glyph: &Drawn<'_>) -> Text {
     match glyph {
         Drawn::Outline(outline) if outline.outline().elements().is_empty() => Text::Space,

@@ -1,8 +1,8 @@
-//! Words, lines and paragraphs from glyphs.
+//! Builds words, lines and paragraphs from glyphs.
 //!
-//! Writers draw text in the order in which it is read, column after column and cell after cell, so that this order stands.
-//! Glyphs that follow each other on a base line are a piece; a wide gap between two is a space, and pieces on the base
-//! line of the one before them are cells of its line. Values of form fields are drawn last and go where they stand.
+//! Writers draw text in reading order, column by column and cell by cell, so this order is kept. Consecutive
+//! glyphs on a base line are a piece; a wide gap between two is a space, and pieces on the base line of the
+//! previous one are cells of its line. Values of form fields are drawn last and are moved to their positions.
 
 use std::cell::Cell;
 
@@ -12,38 +12,40 @@ use memchr::memmem;
 use super::PdfError;
 use super::glyphs::{Glyph, Page, Text};
 
-/// A gap of this many ems more than the letters of a piece have between them parts two words.
+/// A gap that exceeds the letter spacing of a piece by this many ems separates two words.
 const WORD_GAP: f64 = 0.15;
-/// Letters that are set apart have at most this gap, in ems.
+/// Maximum gap of spaced letters, in ems.
 const MAX_TRACKING: f64 = 0.5;
-/// A gap of this many ems parts two cells.
+/// A gap of this many ems separates two cells.
 const CELL_GAP: f64 = 1.0;
-/// Gaps of which the widest is less than this times the narrowest are those of a justified line, not of cells.
+/// If the widest gap is less than this times the narrowest, the gaps are those of a justified line, not of
+/// cells.
 const EVEN: f64 = 1.3;
-/// How far the next glyph may go back, in ems.
+/// Maximum backward step of the next glyph, in ems.
 const BACK: f64 = -0.6;
-/// How far raised and lowered letters leave the base line, in ems.
+/// Maximum distance of raised and lowered letters from the base line, in ems.
 const RAISED: f64 = 0.5;
-/// How far base lines of one line are apart, in ems.
+/// Maximum distance of base lines of one line, in ems.
 const SAME_LINE: f64 = 0.3;
-/// Lines further apart than this, in ems, are parted by an empty line.
+/// Lines further apart than this, in ems, are separated by an empty line.
 const PARAGRAPH: f64 = 1.9;
-/// Between two cells, as in HTML.
+/// The separator of two cells, as in HTML.
 const CELLS: &str = "  ";
-/// Comparisons that a page may take to find the lines of its pieces, and as many again for each piece. A note's page takes
-/// hundreds; one of thousands of pieces on one base line would take a comparison with each for each.
+/// Maximum comparisons to find the lines of a page's pieces, and per piece. A note's page takes hundreds;
+/// thousands of pieces on one base line would take a quadratic number.
 const MAX_COMPARISONS: usize = 1 << 20;
 const PIECE_COMPARISONS: usize = 1 << 8;
-/// Bytes of a page that are searched for the texts of its annotations. Those after as many are written again, shown or not.
+/// Bytes of a page that are searched for the texts of its annotations. Further texts are added whether the
+/// page shows them or not.
 const MAX_SEARCHED: usize = 1 << 28;
-/// What a glyph is written as that stands alone and is not known: a bullet, a box.
+/// The text of a single unknown glyph: a bullet, a box.
 const UNKNOWN: char = '\u{fffd}';
 
-/// Glyphs that follow each other on a base line.
+/// Consecutive glyphs on a base line.
 #[derive(Debug)]
 struct Piece {
     text: String,
-    /// From where to where along the base line.
+    /// Start and end along the base line.
     from: f64,
     to: f64,
 }
@@ -51,10 +53,10 @@ struct Piece {
 #[derive(Debug)]
 struct Line {
     along: Vec2,
-    /// Where the base line is, growing downwards.
+    /// Position of the base line, growing downwards.
     base: f64,
     size: f64,
-    /// By where they start.
+    /// Sorted by their start.
     pieces: Vec<Piece>,
 }
 
@@ -62,7 +64,7 @@ struct Line {
 #[derive(Debug)]
 pub(super) struct Lines {
     lines: Vec<Line>,
-    /// Comparisons that are left. Without any, what does not follow the piece before it starts a line of its own.
+    /// Remaining comparisons. Without any, a piece that does not follow the previous one starts a new line.
     left: usize,
     /// Texts that the page does not show.
     notes: Vec<String>,
@@ -70,7 +72,7 @@ pub(super) struct Lines {
 
 impl Lines {
     /// # Errors
-    /// [`PdfError::Unmapped`] for a word with letters that no character is known for.
+    /// [`PdfError::Unmapped`] for a word with unknown letters.
     pub(super) fn new(page: Page) -> Result<Self, PdfError> {
         let mut lines = Self {
             lines: Vec::new(),
@@ -131,7 +133,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Adds texts of annotations that the page does not show already.
+    /// Adds texts of annotations that the page does not already show.
     pub(super) fn add_notes(&mut self, notes: &[String]) {
         let mut shown = String::new();
         let mut left = MAX_SEARCHED;
@@ -148,7 +150,7 @@ impl Lines {
         }
     }
 
-    /// The page's text.
+    /// Returns the page's text.
     pub(super) fn finish(self) -> String {
         let mut out = String::new();
         let mut last: Option<&Line> = None;
@@ -172,8 +174,8 @@ impl Lines {
 }
 
 impl Line {
-    /// Whether the piece is of this line and overlaps nothing there. Takes the comparisons from those that are `left`; without enough
-    /// of them there is no room.
+    /// Returns whether the piece belongs to this line and overlaps nothing there. Deducts the comparisons
+    /// from `left`; without enough of them there is no room.
     fn has_room(&self, line: &Self, piece: &Piece, left: &Cell<usize>) -> bool {
         let size = self.size.min(line.size);
         left.set(left.get().saturating_sub(1));
@@ -213,7 +215,7 @@ impl Line {
         one_space(&out, spaces)
     }
 
-    /// How far down the next line is, in ems; negative for one above, or in another direction.
+    /// Returns the distance down to the next line, in ems; negative for one above, or in another direction.
     fn step_to(&self, next: &Self) -> f64 {
         if !is_parallel(self.along, next.along) {
             return -1.0;
@@ -222,7 +224,7 @@ impl Line {
     }
 }
 
-/// Each run of spaces as `write` writes it, without those at both ends.
+/// Replaces each run of spaces with the output of `write`, except at both ends.
 fn one_space(text: &str, write: impl Fn(&str) -> String) -> String {
     let mut out = String::with_capacity(text.len());
     let mut gap = String::new();
@@ -240,8 +242,8 @@ fn one_space(text: &str, write: impl Fn(&str) -> String) -> String {
     out
 }
 
-/// Puts the next line after the last one and what stands between them. A word that a hyphen divides is one word again, be
-/// it over two columns; before a capital the hyphen is a part of it (Smith-Jones).
+/// Appends the next line with its separator. A word that a hyphen divides is joined, even over two columns;
+/// before a capital the hyphen is part of the word (Smith-Jones).
 fn join(out: &mut String, next: &str, between: &str) {
     let divided = out.strip_suffix('-').and_then(|word| word.chars().next_back());
     let first = next.chars().next();
@@ -255,7 +257,7 @@ fn join(out: &mut String, next: &str, between: &str) {
     out.push_str(next);
 }
 
-/// Whether the second glyph goes on where the first one ends.
+/// Returns whether the second glyph continues at the end of the first.
 fn goes_on(one: &Glyph, next: &Glyph) -> bool {
     let size = one.size.max(next.size);
     let gap = gap(one, next) / size;
@@ -268,7 +270,7 @@ fn is_parallel(one: Vec2, other: Vec2) -> bool {
     one.dot(other) > 0.99
 }
 
-/// Where the glyph's base line is, growing downwards.
+/// Returns the position of the glyph's base line, growing downwards.
 fn base(glyph: &Glyph) -> f64 {
     Vec2::new(-glyph.along.y, glyph.along.x).dot(glyph.at.to_vec2())
 }
@@ -277,7 +279,7 @@ fn gap(one: &Glyph, next: &Glyph) -> f64 {
     one.along.dot(next.at - one.end)
 }
 
-/// The text of a piece.
+/// Returns the text of a piece.
 ///
 /// # Errors
 /// [`PdfError::Unmapped`].
@@ -326,7 +328,7 @@ fn words(run: &[Glyph]) -> Result<String, PdfError> {
     Ok(one_space(&out, |_| " ".to_owned()))
 }
 
-/// How far the letters of a piece are set apart, in ems.
+/// Returns the letter spacing of a piece, in ems.
 fn tracking(run: &[Glyph]) -> f64 {
     let mut gaps: Vec<f64> = run
         .windows(2)
@@ -352,7 +354,7 @@ mod tests {
     use super::*;
     use hayro_interpret::kurbo::Point;
 
-    /// Letters half an em wide from a place on, `?` for one that is not known, size 10.
+    /// Returns letters half an em wide from a position on, `?` for an unknown one, size 10.
     fn glyphs(x: f64, y: f64, text: &str) -> Vec<Glyph> {
         let places = (0_i32..).map(|i| x + f64::from(i) * 5.0);
         text.chars()
@@ -434,7 +436,7 @@ mod tests {
             text(&pieces.collect::<Vec<_>>(), &[]).unwrap()
         };
         assert_eq!(line(400).lines().count(), 1);
-        // Each with each, these would be twelve million.
+        // Pairwise, these would be twelve million.
         let many = line(5000);
         assert!(many.lines().count() > 1);
         assert_eq!(many.matches('a').count(), 5000);

@@ -1,23 +1,23 @@
-//! Text of a page that is not in its content: values of form fields (ISO 32000-2, section 12.7.4) and comments
-//! (section 12.5.6).
+//! Reads text of a page outside of its content: values of form fields (ISO 32000-2, section 12.7.4) and
+//! comments (section 12.5.6).
 
 use lopdf::{Dictionary, Document, Object, ObjectId, decode_text_string};
 
 use super::PdfError;
 
-/// Annotations of a page that are followed.
+/// Maximum annotations of a page.
 const MAX_ANNOTATIONS: usize = 20_000;
-/// Fields above a field.
+/// Maximum ancestors of a field.
 const MAX_PARENTS: usize = 32;
-/// Flag of an annotation that nobody sees.
+/// Flag of a hidden annotation.
 const HIDDEN: i64 = 1 << 1;
 
-/// The texts of a page's annotations, in their order. The same text may be in the page's content too. Takes their bytes from
-/// those that are `left`: an annotation may be listed again and again.
+/// Returns the texts of a page's annotations in order, which may also be in the page's content. Deducts their
+/// bytes from `left`, since an annotation may be listed repeatedly.
 ///
 /// # Errors
 /// [`PdfError::Damaged`] for text that does not decode, [`PdfError::TooLarge`] for more than is left,
-/// [`PdfError::TooComplex`] past the other limits.
+/// [`PdfError::TooComplex`] over the other limits.
 pub(super) fn of_page(
     document: &Document,
     page: ObjectId,
@@ -43,7 +43,8 @@ pub(super) fn of_page(
         let subtype = get(document, annotation, b"Subtype").and_then(|name| name.as_name().ok());
         match subtype {
             Some(b"Widget") => value(document, annotation, &mut texts, left)?,
-            // A pop-up shows what its annotation holds; the text of a link is its description for a screen reader.
+            // A pop-up shows its annotation's content; the text of a link is its description for a screen
+            // reader.
             Some(b"Popup" | b"Link") => {}
             _ => {
                 if let Some(contents) = get(document, annotation, b"Contents") {
@@ -56,7 +57,7 @@ pub(super) fn of_page(
     Ok(texts)
 }
 
-/// The value of a text or choice field.
+/// Returns the value of a text or choice field.
 fn value(
     document: &Document,
     widget: &Dictionary,
@@ -90,7 +91,7 @@ fn text(object: &Object, left: &mut usize) -> Result<String, PdfError> {
     decode_text_string(object).map_err(|_| PdfError::Damaged)
 }
 
-/// A key of a field, or of the nearest field above it that has it.
+/// Returns a key of a field, or of its nearest ancestor that has it.
 fn inherited<'a>(document: &'a Document, field: &'a Dictionary, key: &[u8]) -> Option<&'a Object> {
     let mut field = field;
     for _ in 0..MAX_PARENTS {

@@ -1,8 +1,8 @@
-//! Opens a PDF within limits, and writes it again without anything that has to be decoded.
+//! Opens a PDF within limits, and rewrites it without encoded streams.
 //!
-//! Objects that are damaged are left out by lenient readers, and the text on them with it. So a file whose
-//! cross-reference table had to be mended, an object that is referred to and cannot be read, and a stream that does not
-//! decode to its end each refuse the document.
+//! Lenient readers leave out damaged objects with the text on them. So a repaired cross-reference table, a
+//! referenced object that cannot be read, and a stream that does not decode to its end each refuse the
+//! document.
 
 use std::cell::Cell;
 use std::io::Read;
@@ -14,39 +14,39 @@ use lopdf::{DecompressError, Dictionary, Document, Error, LoadOptions, Object, O
 use super::cost::Forms;
 use super::{Limit, MAX_PAGES, PdfError, cost, notes, strings};
 
-/// The bytes that one stream of objects may decode to. Writers put some hundred objects into each.
+/// Maximum decoded bytes of one object stream. Writers put some hundred objects into each.
 const MAX_OBJECT_STREAM: usize = 8 << 20;
-/// The bytes that all streams may decode to that are read: content, forms, fonts. What writers deflate is five to twenty times
-/// as long when it is decoded.
+/// Maximum decoded bytes of all streams that are read: content, forms, fonts. Deflated streams of writers
+/// expand five to twenty times.
 const MAX_DECODED: Limit = Limit {
     least: 8 << 20,
     each: 64,
     most: 64 << 20,
 };
-/// Bytes that are run in addition to contents: forms, each counted every time that it is drawn, and resources, each every time that
-/// it is named. They could multiply without end.
+/// Maximum bytes interpreted in addition to contents: forms once per drawing, and resources once per use.
+/// They could multiply without end.
 const MAX_RUN: Limit = Limit {
     least: 4 << 20,
     each: 640,
     most: 1 << 30,
 };
-/// Objects of a document, those within others included. Each takes some hundred bytes of memory.
+/// Maximum number of objects of a document, including nested ones. Each takes some hundred bytes of memory.
 const MAX_OBJECTS: usize = 2_000_000;
 
 /// A document that is ready to be read.
 pub(super) struct Opened {
-    /// The document, its streams as they are.
+    /// The document with decoded streams.
     pub(super) bytes: Vec<u8>,
-    /// For each page, the text of form fields and comments.
+    /// The text of form fields and comments of each page.
     pub(super) notes: Vec<Vec<String>>,
-    /// What pages may draw of forms.
+    /// The budget of pages for forms.
     pub(super) forms: Forms,
 }
 
 /// # Errors
 /// [`PdfError`].
 pub(super) fn open(pdf: &[u8]) -> Result<Opened, PdfError> {
-    // Of an encrypted file nothing is checked before all of it is decoded.
+    // An encrypted file must be refused before it is decoded completely.
     if names_encryption(pdf) {
         return Err(PdfError::Encrypted);
     }
@@ -65,7 +65,7 @@ pub(super) fn open(pdf: &[u8]) -> Result<Opened, PdfError> {
     if document.is_encrypted() || document.was_encrypted() {
         return Err(PdfError::Encrypted);
     }
-    // A table of objects that was found by looking for them may lack some.
+    // A reconstructed object table may lack objects.
     if document.xref_recovery == Some(XrefRecovery::Reconstructed) {
         return Err(PdfError::Damaged);
     }
@@ -90,11 +90,12 @@ pub(super) fn open(pdf: &[u8]) -> Result<Opened, PdfError> {
 }
 
 thread_local! {
-    /// How many more objects may be loaded; none once there were too many. lopdf calls a function without any state.
+    /// Remaining objects that may be loaded; `None` once there were too many. lopdf calls a function without
+    /// state.
     static OBJECTS_LEFT: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// Counts an object that was loaded, and drops the data of pictures, which nothing here reads.
+/// Counts a loaded object, and drops the data of pictures, which is not read.
 fn admit(id: ObjectId, object: &mut Object) -> Option<(ObjectId, Object)> {
     let left = OBJECTS_LEFT.get()?.checked_sub(count(object));
     OBJECTS_LEFT.set(left);
@@ -104,7 +105,8 @@ fn admit(id: ObjectId, object: &mut Object) -> Option<(ObjectId, Object)> {
     {
         stream.set_plain_content(Vec::new());
     }
-    // Of objects of the file the one that was changed counts, of those in object streams, which are never streams, the copy.
+    // Of objects in the file the changed one counts; of those in object streams, which are never streams, the
+    // copy.
     let copy = match object {
         Object::Stream(_) => Object::Null,
         other => other.clone(),
@@ -112,7 +114,7 @@ fn admit(id: ObjectId, object: &mut Object) -> Option<(ObjectId, Object)> {
     Some((id, copy))
 }
 
-/// An object and those within it. lopdf limits how deep they nest.
+/// Returns the number of objects within an object. lopdf limits their nesting.
 fn count(object: &Object) -> usize {
     1 + match object {
         Object::Array(items) => items.iter().map(count).sum(),
@@ -122,7 +124,8 @@ fn count(object: &Object) -> usize {
     }
 }
 
-/// Whether a name in the file is `Encrypt`, however it is written. It stands in the trailer, which is never compressed.
+/// Returns whether a name in the file is `Encrypt`, in any spelling. It is in the trailer, which is never
+/// compressed.
 fn names_encryption(pdf: &[u8]) -> bool {
     memchr::memchr_iter(b'/', pdf).any(|at| {
         let mut rest = pdf.get(at + 1..).unwrap_or_default();
@@ -155,7 +158,7 @@ fn refused(error: &Error) -> PdfError {
     }
 }
 
-/// Refuses portfolios, whose pages say that the documents are elsewhere, and forms that a program lays out.
+/// Refuses portfolios, whose pages refer to embedded documents, and forms that a program lays out.
 fn refuse_containers(document: &Document) -> Result<(), PdfError> {
     let catalog = document.catalog().map_err(|_| PdfError::Damaged)?;
     let builds = catalog.get_deref(b"NeedsRendering", document);
@@ -165,7 +168,7 @@ fn refuse_containers(document: &Document) -> Result<(), PdfError> {
     Ok(())
 }
 
-/// Decodes each stream that is read, to `max_bytes` in all, and empties the others.
+/// Decodes each stream that is read, up to `max_bytes` in all, and empties the others.
 fn decode(document: &mut Document, max_bytes: usize) -> Result<(), PdfError> {
     let ids: Vec<ObjectId> = document.objects.keys().copied().collect();
     let mut left = max_bytes;
@@ -173,7 +176,7 @@ fn decode(document: &mut Document, max_bytes: usize) -> Result<(), PdfError> {
         let Some(Object::Stream(stream)) = document.objects.get(&id) else {
             continue;
         };
-        // A filter may be an object of its own.
+        // A filter may be a separate object.
         let resolved = |key: &[u8]| resolve(document, stream.dict.get(key).ok()?);
         let filter = resolved(b"Filter");
         let parameters = resolved(b"DecodeParms");
@@ -199,7 +202,7 @@ fn decode(document: &mut Document, max_bytes: usize) -> Result<(), PdfError> {
     Ok(())
 }
 
-/// The object itself, its items too, where references stand for them.
+/// Resolves references to the object and its items.
 fn resolve(document: &Document, object: &Object) -> Option<Object> {
     let (_, object) = document.dereference(object).ok()?;
     Some(match object {
@@ -214,7 +217,7 @@ fn resolve(document: &Document, object: &Object) -> Option<Object> {
     })
 }
 
-/// A stream that no text comes from: pictures, properties, embedded files, and what the file refers to elsewhere.
+/// Returns whether no text comes from the stream: pictures, properties, embedded files, and external data.
 fn is_unread(stream: &Stream) -> bool {
     let dict = &stream.dict;
     is_picture(dict)
@@ -222,7 +225,7 @@ fn is_unread(stream: &Stream) -> bool {
         || ["Metadata", "EmbeddedFile", "XRef", "ObjStm"]
             .iter()
             .any(|name| dict.has_type(name.as_bytes()))
-        // Filters of pictures, where nothing else says that it is one.
+        // Filters of pictures, if nothing else identifies one.
         || stream.filters().is_ok_and(|filters| {
             filters.iter().any(|filter| {
                 matches!(*filter, b"DCTDecode" | b"JPXDecode" | b"CCITTFaxDecode" | b"JBIG2Decode")
@@ -238,7 +241,7 @@ pub(super) fn has_name(dict: &Dictionary, key: &[u8], name: &[u8]) -> bool {
     dict.get(key).and_then(Object::as_name).is_ok_and(|is| is == name)
 }
 
-/// The stream's content, decoded.
+/// Returns the stream's decoded content.
 fn plain(stream: &Stream, max_bytes: usize) -> Result<Vec<u8>, PdfError> {
     let Ok(filters) = stream.filters() else {
         return match stream.dict.has(b"Filter") {
@@ -257,14 +260,14 @@ fn plain(stream: &Stream, max_bytes: usize) -> Result<Vec<u8>, PdfError> {
     Ok(content)
 }
 
-/// Whether deflated bytes go to their end. lopdf gives what it could read of those that do not.
+/// Returns whether the deflated bytes are complete. lopdf returns the readable part of incomplete ones.
 fn is_whole(deflated: &[u8], max_bytes: usize) -> bool {
     let limit = u64::try_from(max_bytes).unwrap_or(u64::MAX);
     let mut inflated = ZlibDecoder::new(deflated).take(limit.saturating_add(1));
     std::io::copy(&mut inflated, &mut std::io::sink()).is_ok()
 }
 
-/// Refuses a document in which an object is referred to that is in the file and was not read.
+/// Refuses a document with a reference to an object in the file that was not read.
 fn refuse_missing(document: &Document) -> Result<(), PdfError> {
     let missing = |object: &Object| is_missing(document, object);
     match document.objects.values().any(missing) {
@@ -280,7 +283,7 @@ fn is_missing(document: &Document, object: &Object) -> bool {
         Object::Dictionary(dict) => within(dict),
         Object::Stream(stream) => within(&stream.dict),
         Object::Reference(id) => {
-            // What no table lists is null (ISO 32000-2, section 7.3.10).
+            // Unlisted objects are null (ISO 32000-2, section 7.3.10).
             let listed = document.reference_table.entries.get(&id.0);
             let in_use = listed.is_some_and(|entry| {
                 matches!(entry, XrefEntry::Normal { .. } | XrefEntry::Compressed { .. })

@@ -1,7 +1,7 @@
-//! How much text the strings of a content stream hold, before it is run.
+//! Counts the text in the strings of a content stream before it is interpreted.
 //!
-//! The library that runs it makes all glyphs of an operator, some 180 bytes each, before it hands over the first. So a string that is
-//! a few kilobytes when it is deflated could ask for gigabytes.
+//! The library creates all glyphs of an operator, some 180 bytes each, before it passes on the first. So a
+//! string of a few deflated kilobytes could take gigabytes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,8 +10,8 @@ use lopdf::{Document, Object, ObjectId};
 use super::PdfError;
 use super::glyphs::MAX_TEXT;
 
-/// Refuses a document of which a page, a form or an appearance has more bytes in strings than the text of a page may have: a
-/// byte may become a glyph. Its streams are decoded.
+/// Refuses a document with a page, a form or an appearance that has more bytes in strings than the text of a
+/// page may have, since a byte may become a glyph. Its streams are decoded.
 ///
 /// # Errors
 /// [`PdfError::TooComplex`].
@@ -27,14 +27,14 @@ pub(super) fn refuse_long(document: &Document, pages: &[ObjectId]) -> Result<(),
     for stream in drawn.iter().filter_map(content) {
         fits(in_strings(&stream.content).0)?;
     }
-    // Pages may share what they show.
+    // Pages may share contents.
     let mut counted: HashMap<ObjectId, (usize, bool)> = HashMap::new();
     for &page in pages {
         let (mut sum, mut open) = (0_usize, false);
         for id in document.get_page_contents(page) {
             let Some(stream) = content(&id) else { continue };
             let count = *counted.entry(id).or_insert_with(|| in_strings(&stream.content));
-            // A string that one stream leaves open may go on in those after it.
+            // A string may continue in the following streams.
             let (bytes, left_open) = match open {
                 true => (stream.content.len(), true),
                 false => count,
@@ -54,7 +54,7 @@ fn fits(bytes: usize) -> Result<(), PdfError> {
     Ok(())
 }
 
-/// Adds the streams that annotations are drawn by, whatever these streams say that they are.
+/// Adds the streams that draw annotations, whatever their declared type.
 fn appearances(document: &Document, found: &mut HashSet<ObjectId>) {
     let mut seen = HashSet::new();
     let mut rest: Vec<(&Object, bool)> = document.objects.values().map(|object| (object, false)).collect();
@@ -77,8 +77,8 @@ fn appearances(document: &Document, found: &mut HashSet<ObjectId>) {
     }
 }
 
-/// How many bytes stand in the strings of a content stream, and whether the last of them is never closed. An escape counts as what it
-/// is written with, two hexadecimal digits as one byte.
+/// Returns the number of bytes in the strings of a content stream, and whether the last one is unclosed. An
+/// escape counts with its written length, two hexadecimal digits as one byte.
 fn in_strings(content: &[u8]) -> (usize, bool) {
     let (mut bytes, mut at) = (0, 0);
     while let Some(found) = content
@@ -106,7 +106,7 @@ fn in_strings(content: &[u8]) -> (usize, bool) {
     (bytes, false)
 }
 
-/// How far it is to the bracket that closes a string; none if nothing does.
+/// Returns the distance to the bracket that closes a string; `None` if there is none.
 fn literal(rest: &[u8]) -> Option<usize> {
     let (mut depth, mut at) = (1, 0);
     while let Some(found) = rest
@@ -117,7 +117,7 @@ fn literal(rest: &[u8]) -> Option<usize> {
         match rest.get(at) {
             Some(b'(') => depth += 1,
             Some(b')') => depth -= 1,
-            // What it escapes closes nothing.
+            // An escaped bracket closes nothing.
             _ => at += 1,
         }
         if depth == 0 {

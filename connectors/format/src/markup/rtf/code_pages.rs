@@ -1,8 +1,8 @@
-//! The code pages of RTF, by their numbers.
+//! The code pages of RTF by their numbers.
 
 use encoding_rs::{Encoding, WINDOWS_1252};
 
-/// The encoding of a Windows or Macintosh code page.
+/// Returns the encoding of a Windows or Macintosh code page.
 pub(super) fn code_page(number: i32) -> Option<&'static Encoding> {
     Some(match number {
         874 => encoding_rs::WINDOWS_874,
@@ -26,7 +26,7 @@ pub(super) fn code_page(number: i32) -> Option<&'static Encoding> {
     })
 }
 
-/// The encoding of a font's character set; none for those that follow the document.
+/// Returns the encoding of a font's character set; `None` for those that follow the document.
 pub(super) fn charset(number: i32) -> Option<&'static Encoding> {
     code_page(match number {
         77 => 10_000,

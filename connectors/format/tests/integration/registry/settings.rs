@@ -15,9 +15,9 @@ fn error(config: &str) -> String {
 fn a_schema_comes_from_a_registry_or_from_a_file() {
     let registry = "registry = { url = \"https://registry.example\" }";
     for kind in ["avro", "protobuf"] {
-        assert!(error(&format!("kind = \"{kind}\"")).starts_with("`registry`: give either"));
+        assert!(error(&format!("kind = \"{kind}\"")).starts_with("`registry`: set either"));
         let both = format!("kind = \"{kind}\"\n{registry}\nschema_file = \"/n\"");
-        assert!(error(&both).starts_with("`registry`: give either"));
+        assert!(error(&both).starts_with("`registry`: set either"));
         let id = format!("kind = \"{kind}\"\n{registry}\nschema_id = 1");
         assert!(error(&id).starts_with("`schema_id`"));
         let alone = toml::from_str::<FormatConfig>(&format!("kind = \"{kind}\"\n{registry}")).unwrap();

@@ -1,4 +1,4 @@
-//! The resources that content names.
+//! Finds the resources that content names.
 
 use std::collections::HashMap;
 
@@ -6,9 +6,9 @@ use std::collections::HashMap;
 pub(super) struct Kind {
     /// Its key in a dictionary of resources.
     pub(super) key: &'static [u8],
-    /// The operators that name one.
+    /// The operators that take one.
     pub(super) operators: &'static [&'static [u8]],
-    /// How many references are followed from the resource.
+    /// The depth of references followed from the resource.
     pub(super) depth: usize,
 }
 
@@ -51,14 +51,14 @@ pub(super) const KINDS: [Kind; 7] = [
     },
 ];
 
-/// What resources take, by name and kind.
+/// Cost of resources by name and kind.
 pub(super) type Taken = HashMap<Vec<u8>, [usize; KINDS.len()]>;
 
-/// What the resources take that this content names, each as often as it does. Counts whatever looks like a name and an operator, in strings and comments and pictures too: what is no operator is
-/// counted in vain, and none is missed.
+/// Returns the cost of the resources that this content names, once per use. Counts everything that looks like
+/// a name and an operator, also in strings, comments and pictures: it may overcount, but never misses one.
 pub(super) fn named(content: &[u8], taken: &Taken) -> usize {
     let mut total = 0usize;
-    // What the names since the last operator would take, by kind.
+    // Cost of the names since the last operator, by kind.
     let mut since = [0usize; KINDS.len()];
     let mut at = 0;
     while let Some(&byte) = content.get(at) {
@@ -85,7 +85,7 @@ pub(super) fn named(content: &[u8], taken: &Taken) -> usize {
             continue;
         }
         for (kind, since) in KINDS.iter().zip(&mut since) {
-            // Numbers may stand right before an operator.
+            // A number may directly precede an operator.
             if kind.operators.iter().any(|operator| token.ends_with(operator)) {
                 total = total.saturating_add(std::mem::take(since));
             }
@@ -115,7 +115,7 @@ const fn is_regular(byte: u8) -> bool {
     )
 }
 
-/// A name whose bytes may be written as `#` and two digits.
+/// Decodes a name whose bytes may be written as `#` and two digits.
 fn unescaped(name: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(name.len());
     let mut rest = name;
