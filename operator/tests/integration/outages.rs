@@ -162,7 +162,7 @@ fn a_full_disk_ends_the_run_and_what_is_durable_goes_on_elsewhere() {
         &config,
     )
     .expect(1)
-    .says("no room is left");
+    .says("no space left");
     // The written files are intact, and a larger disk takes the rest.
     let data = Dataset::read(&rescued);
     assert_eq!(data.faults(&rescued), Vec::<String>::new());
