@@ -96,7 +96,7 @@ async fn audit_rows_that_do_not_fit_their_notes_are_named_by_what_is_wrong() {
                 Arc::new(StringArray::from(vec!["known", "gazetteer", "pattern"])),
             )
         }),
-        ("of another topic or partition", 0, |rows| {
+        ("belongs to another topic or partition", 0, |rows| {
             let topics = vec!["elsewhere"; rows.num_rows()];
             replaced(&rows, "topic", Arc::new(StringArray::from(topics)))
         }),

@@ -152,7 +152,7 @@ fn names_that_cannot_be_are_refused() {
         ),
         (
             "brokers = [\"a:1\"]\ntopics = [\"a\", \"a\"]\ngroup = \"g\"",
-            "there twice",
+            "listed twice",
         ),
         ("brokers = [\"a:1\"]\ntopics = [\"a\"]\ngroup = \" \"", "`group`"),
         (
@@ -256,7 +256,7 @@ fn security_settings_that_do_not_go_together_are_refused() {
         ),
         (
             "protocol = \"sasl\"\nmechanism = \"PLAIN\"\nuser = \"u\"\npassword = \"p\"\ntls = false\nca = \"c\"",
-            "no use",
+            "no effect",
         ),
     ] {
         let message = refused(&format!("[security]\n{more}"));

@@ -320,7 +320,7 @@ fn what_cannot_be_read_is_told_once_with_its_place_and_nothing_of_it() {
         (
             "f.csv",
             format!("id,text\n1,\"{}", "hush\n".repeat(400_000)).into_bytes(),
-            "quote not closed",
+            "unclosed quote",
         ),
     ];
     for (name, bytes, why) in cases {
