@@ -178,7 +178,7 @@ pub(crate) struct BackfillArgs {
     /// Process only this shard of the work, counted from 0: `0/4` to `3/4`
     #[arg(long, value_name = "I/N", default_value = "0/1", value_parser = Shard::parse)]
     pub(crate) shard: Shard,
-    /// Process only the objects in this file, one name per line, or as listed by `lethe inspect --made-by
+    /// Process only the objects in this file, one name per line, or as listed by `lethe inspect --fingerprint
     /// --json`: to redo in a new dataset what an older version wrote
     #[arg(long, value_name = "FILE")]
     pub(crate) only: Option<PathBuf>,
@@ -413,7 +413,7 @@ pub(crate) struct InspectArgs {
     /// List the files that a bundle, policy or program wrote, by their footers: where any fingerprint is
     /// DIGEST (eight digits are enough), or the named one is; `!=` lists all other files. With --json, one
     /// object per line, as input for `lethe backfill --only`
-    #[arg(long, value_name = "DIGEST|NAME=VALUE|NAME!=VALUE")]
+    #[arg(long, alias = "made-by", value_name = "DIGEST|NAME=VALUE|NAME!=VALUE")]
     pub(crate) fingerprint: Option<lethe_connectors::inspect::FingerprintFilter>,
     /// Remove audit files that no notes file names and that are older than an hour
     #[arg(long)]

@@ -127,7 +127,7 @@ pub(crate) struct SelfTrainArgs {
     pub(crate) labelled: Vec<PathBuf>,
     /// Held-out documents of the source with gold spans: for model selection, and to decide whether the model
     /// is kept
-    #[arg(long, value_name = "GOLD", required = true)]
+    #[arg(long, alias = "kept-back", value_name = "GOLD", required = true)]
     pub(crate) held_out: Vec<PathBuf>,
     /// Rename gold labels, and a teacher's: a TOML table `labels` that maps old names to new ones; an empty
     /// name drops the label
@@ -137,7 +137,7 @@ pub(crate) struct SelfTrainArgs {
     /// share of members that predict it
     #[arg(long, value_name = "BUNDLE")]
     pub(crate) teacher: Option<PathBuf>,
-    /// The most points of strict F1 that the model may lose on --kept-back; if it loses more, nothing is
+    /// The most points of strict F1 that the model may lose on --held-out; if it loses more, nothing is
     /// written and the exit code is 5
     #[arg(long, value_name = "POINTS", default_value_t = 0.5)]
     pub(crate) bound: f64,

@@ -70,7 +70,9 @@ pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
     let result = backfill::run(backfill, runtime.handle(), inbox);
     telemetry.shut_down();
     drop(server);
-    tracing::info!("done: {}", result?);
+    // Outside the macro, which evaluates its arguments only if the level is on.
+    let done = result?;
+    tracing::info!("done: {done}");
     Ok(())
 }
 
