@@ -1,6 +1,6 @@
-//! Compiles the shipped lists, so that the program carries its dictionary and needs no source tree.
+//! Compiles the bundled lists, so that the program contains its dictionary and needs no source tree.
 
-// Used only in part here; the crate uses all of it.
+// This build script uses only a part of it.
 #![allow(dead_code, unreachable_pub, missing_docs)]
 
 use std::path::Path;

@@ -1,7 +1,8 @@
-//! Prints how fast the built-in dictionary walks a file of notes: `cargo run --release --example speed -- NOTES.jsonl`.
+//! Prints how fast the built-in dictionary matches a file of notes: `cargo run --release --example speed --
+//! NOTES.jsonl`.
 //!
-//! Reads the `text` of each line. One thread's CPU time (Linux), so that other work on the machine does not
-//! count; tokenising is not counted either; the best of five passes.
+//! Reads the `text` of each line. Counts one thread's CPU time (Linux), so that other work on the machine
+//! does not matter, without tokenisation; reports the best of five passes.
 
 // A measurement prints, and has nobody to hand an error to.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
@@ -60,7 +61,7 @@ fn main() {
     }
 }
 
-/// Seconds this thread has run.
+/// Returns the CPU seconds of this thread.
 fn cpu() -> f64 {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     stat.split(' ').next().unwrap().parse::<f64>().unwrap() / 1e9

@@ -1,4 +1,4 @@
-//! The lists that ship, in the order of their places in the dictionary. A list not named here is not compiled.
+//! The bundled lists, in the order of their indices in the dictionary. Lists not named here are not compiled.
 
 /// Folder names under `lists/`.
 pub const LISTS: &[&str] = &[

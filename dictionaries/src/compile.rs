@@ -1,4 +1,4 @@
-//! From lists to one compiled dictionary: the same lists always give the same bytes.
+//! Compiles lists to one dictionary: the same lists always give the same bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,14 +9,14 @@ use crate::key::{Key, SEPARATOR};
 use crate::near::MIN_LETTERS;
 use crate::source::{List, MatchMode, Role};
 
-/// Lists that one dictionary can hold: a set of them is a 128-bit mask.
+/// Maximum number of lists in a dictionary, since a set of them is a 128-bit mask.
 pub const MAX_LISTS: usize = 128;
 
-/// Why lists do not make a dictionary. Lists hold no patient's data, so entries may be named.
+/// Why lists cannot be compiled. Lists contain no patient data, so messages may quote entries.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompileError {
-    /// Two lists have one id.
+    /// Two lists have the same id.
     #[error("two lists are named `{id}`")]
     SameId {
         /// The id.
@@ -25,11 +25,11 @@ pub enum CompileError {
     /// More lists than a dictionary can hold.
     #[error("{count} lists, a dictionary holds at most {MAX_LISTS}")]
     TooMany {
-        /// How many there are.
+        /// Their number.
         count: usize,
     },
-    /// `exceptions.txt` has an entry that `items.txt` lacks.
-    #[error("list `{list}`: exception `{entry}` is no item of the list")]
+    /// `exceptions.txt` has an entry that is missing in `items.txt`.
+    #[error("list `{list}`: exception `{entry}` is not an item of the list")]
     Exception {
         /// The list.
         list: String,
@@ -41,12 +41,12 @@ pub enum CompileError {
     Automaton(#[from] fst::Error),
 }
 
-/// What one list says of one key.
+/// One list's data of a key.
 #[derive(Default)]
 struct ListEntry {
     number: u32,
     exception: bool,
-    /// Written forms, for exact lists only.
+    /// Exact forms, for exact lists only.
     exact: BTreeSet<String>,
 }
 
@@ -91,7 +91,7 @@ pub fn compile(lists: &[List]) -> Result<Vec<u8>, CompileError> {
     Ok(out.finish())
 }
 
-/// Adds a list's entries to the cells; gives their number.
+/// Adds a list's entries to the cells and returns their number.
 fn add(
     list: &List,
     place: u8,
@@ -107,7 +107,7 @@ fn add(
         }
         count += 1;
         let mut spellings = vec![key.folded.clone()];
-        // An exact list means what it writes; other spellings have another written form.
+        // An exact list means its literal form; other spellings have other forms.
         if source.variants && source.match_mode != MatchMode::Exact {
             spellings.extend(key.variants());
         }
@@ -166,7 +166,7 @@ fn header(list: &List, count: usize, out: &mut Writer) {
     out.count(count);
 }
 
-/// Tables that keys share, each row written once: most keys are rare surnames that say the same.
+/// Tables shared by keys, with each row written once: most keys are rare surnames with the same data.
 #[derive(Default)]
 struct Tables {
     sets: Rows<(u128, u128)>,
@@ -176,7 +176,8 @@ struct Tables {
 }
 
 impl Tables {
-    /// The record of a cell: its list sets, its numbers in the order of the lists that have one, its written forms.
+    /// Returns the record of a cell: its list sets, its numbers in the order of the lists that have one, its
+    /// exact forms.
     fn record(&mut self, cell: &Cell, lists: &[List]) -> u32 {
         let (mut held, mut exceptions, mut numbers) = (0u128, 0u128, vec![]);
         let mut forms: BTreeMap<&str, u128> = BTreeMap::new();
@@ -229,7 +230,7 @@ impl Tables {
     }
 }
 
-/// Rows in the order they first came, each once.
+/// Unique rows in the order of their first occurrence.
 struct Rows<T> {
     rows: Vec<T>,
     places: BTreeMap<T, u32>,
@@ -256,12 +257,12 @@ impl<T: Ord + Clone> Rows<T> {
     }
 }
 
-/// What distance-1 lists ask for.
+/// The data of distance-1 lists.
 #[derive(Default)]
 struct Near {
     /// Words that may be misspelt.
     words: BTreeSet<String>,
-    /// What stands before them in their keys, separator included; empty for first words.
+    /// The text before them in their keys, including the separator; empty for first words.
     prefixes: BTreeSet<String>,
 }
 

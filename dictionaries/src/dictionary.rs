@@ -1,4 +1,4 @@
-//! The compiled dictionary at run time: one automaton over every list's keys, and what each key's lists say.
+//! The compiled dictionary at run time: one automaton over the keys of all lists, and the data of each key.
 
 mod forms;
 mod parse;
@@ -30,7 +30,8 @@ type Automaton = Fst<Cow<'static, [u8]>>;
 /// Names, places, institutions and ordinary words, ready to be matched against notes.
 pub struct Dictionary {
     lists: Vec<ListInfo>,
-    /// Sets of lists, and those lists that hold an exception; after those of records, the sets of exact forms.
+    /// Sets of lists, with the subset that holds an exception; the sets of exact forms follow those of
+    /// records.
     sets: Vec<(ListSet, ListSet)>,
     numbers: Vec<Vec<u32>>,
     forms: Vec<Forms>,
@@ -38,7 +39,7 @@ pub struct Dictionary {
     automaton: Automaton,
     starts: Starts,
     near: NearIndex,
-    /// Nodes after which a word of a distance-1 list may stand, sorted.
+    /// Sorted nodes after which a word of a distance-1 list may follow.
     near_nodes: Vec<u32>,
     digest: [u8; 32],
     numbered: ListSet,
@@ -51,28 +52,28 @@ pub struct Dictionary {
 struct Record {
     set: u32,
     numbers: u32,
-    /// The place of its exact forms, [`NONE`] if no exact list holds it.
+    /// Index of its exact forms, [`NONE`] if no exact list holds it.
     exacts: u32,
 }
 
-/// A place in the automaton: a node and the sum of outputs on the way to it.
+/// A position in the automaton: a node and the sum of outputs on the way to it.
 #[derive(Clone, Copy)]
 pub(crate) struct At {
     pub(crate) node: u32,
     pub(crate) sum: u32,
 }
 
-/// An id that no list of the dictionary has.
+/// No list of the dictionary has this id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no list is named `{0}`")]
 pub struct UnknownList(pub String);
 
 impl Dictionary {
-    /// The dictionary of the lists that ship.
+    /// Returns the dictionary of the bundled lists.
     pub fn builtin() -> Arc<Self> {
         static SHARED: OnceLock<Arc<Dictionary>> = OnceLock::new();
         let shared = SHARED.get_or_init(|| {
-            // The build script wrote these bytes with the writer of this very version; a test parses them.
+            // The build script wrote these bytes with the writer of this version; a test parses them.
             #[allow(clippy::expect_used)]
             let built =
                 Dictionary::parse(Cow::Borrowed(BUILTIN), false).expect("the built-in dictionary is whole");
@@ -93,7 +94,7 @@ impl Dictionary {
         Self::from_bytes(bytes)
     }
 
-    /// A dictionary from the bytes that [`compile`](crate::compile()) gave.
+    /// Reads a dictionary from the bytes of [`compile`](crate::compile()).
     ///
     /// # Errors
     /// [`LoadError`].
@@ -101,15 +102,15 @@ impl Dictionary {
         Self::parse(Cow::Owned(bytes), true)
     }
 
-    /// The lists, in the order of their places.
+    /// Returns the lists in the order of their indices.
     pub fn lists(&self) -> &[ListInfo] {
         &self.lists
     }
 
-    /// The list named `id`.
+    /// Returns the list with the id `id`.
     ///
     /// # Errors
-    /// [`UnknownList`] if there is none.
+    /// [`UnknownList`] if it does not exist.
     pub fn list(&self, id: &str) -> Result<ListId, UnknownList> {
         let found = self.lists.iter().find(|list| list.id == id);
         found
@@ -117,15 +118,15 @@ impl Dictionary {
             .ok_or_else(|| UnknownList(id.to_owned()))
     }
 
-    /// The lists of these names.
+    /// Returns the lists with these ids.
     ///
     /// # Errors
-    /// [`UnknownList`] for the first that is not there.
+    /// [`UnknownList`] for the first id that does not exist.
     pub fn set<'i>(&self, ids: impl IntoIterator<Item = &'i str>) -> Result<ListSet, UnknownList> {
         ids.into_iter().map(|id| self.list(id)).collect()
     }
 
-    /// The lists for which `wanted` holds.
+    /// Returns the lists for which `wanted` holds.
     pub fn lists_where(&self, wanted: impl Fn(&ListInfo) -> bool) -> ListSet {
         self.lists
             .iter()
@@ -134,55 +135,57 @@ impl Dictionary {
             .collect()
     }
 
-    /// The lists of this role.
+    /// Returns the lists with this role.
     pub fn role(&self, role: Role) -> ListSet {
         self.lists_where(|list| list.role == role)
     }
 
-    /// The lists whose entries suggest this label.
+    /// Returns the lists whose entries suggest this label.
     pub fn labelled(&self, label: &str) -> ListSet {
         self.lists_where(|list| list.label == label)
     }
 
-    /// The sets of lists that hold its keys: with exact lists whatever the case, and with those of each written form.
+    /// Returns the list sets of its keys: with exact lists whatever the case, and with those of each exact
+    /// form.
     pub fn list_sets(&self) -> impl Iterator<Item = ListSet> {
         self.sets.iter().map(|&(lists, _)| lists)
     }
 
-    /// SHA-256 of everything compiled, for fingerprints of configurations and outputs.
+    /// Returns the SHA-256 of the compiled content, for fingerprints of configurations and outputs.
     pub const fn digest(&self) -> &[u8; 32] {
         &self.digest
     }
 
-    /// Number of keys, spellings included.
+    /// Returns the number of keys, including spelling variants.
     pub fn len(&self) -> usize {
         self.automaton.len()
     }
 
-    /// Whether there is no key.
+    /// Returns whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.automaton.is_empty()
     }
 
-    /// What the lists say of a single word, in any case and with any accents; [`Entry::lists`] is empty for an unknown one.
+    /// Returns the entry of a single word, in any case and with any accents; [`Entry::lists`] is empty for an
+    /// unknown one.
     ///
-    /// Exact lists answer only if the word is written as they write it.
+    /// Exact lists match only if the word is written in their form.
     pub fn word(&self, word: &str) -> Entry<'_> {
         let found = self.step_first(word).and_then(|at| self.record(at));
         self.entry_of(EntryId(found.unwrap_or(NONE)), word)
     }
 
-    /// What the lists say of a single word whose entry had this id.
+    /// Returns the entry of a single word by an earlier entry's id.
     pub fn entry_of(&self, id: EntryId, word: &str) -> Entry<'_> {
         self.entry(id.0, |form| begins_alike(form, word) && form == word)
     }
 
-    /// The entry that had this id and was in these lists.
+    /// Returns the entry with this id, restricted to these lists.
     pub const fn entry_in(&self, id: EntryId, lists: ListSet) -> Entry<'_> {
         Entry::new(self, id.0, lists)
     }
 
-    /// A matcher over this dictionary. It remembers the words it has seen: keep it for as many notes as you can.
+    /// Returns a matcher over this dictionary. It caches words: reuse it for as many notes as possible.
     pub fn matcher(&self) -> Matcher<'_> {
         let cache = self.pool.lock().map(|mut pool| pool.pop()).unwrap_or_default();
         Matcher::new(self, cache.unwrap_or_default())
@@ -201,13 +204,13 @@ impl Dictionary {
 
     pub(crate) fn root(&self) -> At {
         At {
-            // An automaton of 4 GiB is refused when it is parsed.
+            // The parser refuses automatons of 4 GiB.
             node: self.automaton.root().addr() as u32,
             sum: 0,
         }
     }
 
-    /// Where one key byte leads.
+    /// Follows one key byte.
     #[inline]
     pub(crate) fn step(&self, at: At, byte: u8) -> Option<At> {
         let node = self.automaton.node(at.node as usize);
@@ -219,7 +222,7 @@ impl Dictionary {
         })
     }
 
-    /// Where the folded form of `word` leads.
+    /// Follows the folded form of `word`.
     #[inline]
     pub(crate) fn step_word(&self, mut at: At, word: &str) -> Option<At> {
         if word.is_ascii() {
@@ -241,7 +244,7 @@ impl Dictionary {
         alive
     }
 
-    /// Where the folded form of `word` leads from the root.
+    /// Follows the folded form of `word` from the root.
     #[inline]
     pub(crate) fn step_first(&self, word: &str) -> Option<At> {
         match self.starts.of(word) {
@@ -250,31 +253,31 @@ impl Dictionary {
         }
     }
 
-    /// Whether a word in lower case, as a number from its first byte on, begins no key. Tells it by up to four letters, and by
-    /// no fewer than three.
+    /// Returns whether no key begins with a lower-case word, given as a number from its first byte on.
+    /// Decides by three or four letters.
     #[inline]
     pub(crate) fn begins_nothing(&self, word: u128) -> bool {
         self.starts.is_nowhere(word as u32)
     }
 
-    /// Where a separator leads.
+    /// Follows a separator.
     pub(crate) fn step_apart(&self, at: At) -> Option<At> {
         self.step(at, SEPARATOR)
     }
 
-    /// The first bytes of what can follow, by [`class`].
+    /// Returns the first bytes that can follow, by [`class`].
     pub(crate) fn classes(&self, at: At) -> u32 {
         let node = self.automaton.node(at.node as usize);
         node.transitions()
             .fold(0, |classes, edge| classes | class(edge.inp))
     }
 
-    /// Whether a word of a distance-1 list may stand here.
+    /// Returns whether a word of a distance-1 list may follow.
     pub(crate) fn takes_near(&self, at: At) -> bool {
         self.near_nodes.binary_search(&at.node).is_ok()
     }
 
-    /// The record of the key that ends here.
+    /// Returns the record of the key that ends here.
     #[inline]
     pub(crate) fn record(&self, at: At) -> Option<u32> {
         let node = self.automaton.node(at.node as usize);
@@ -282,21 +285,21 @@ impl Dictionary {
             .then(|| at.sum + node.final_output().value() as u32)
     }
 
-    /// The lists of a record, exact ones included whatever the case.
+    /// Returns the lists of a record, including exact ones whatever the case.
     #[inline]
     pub(crate) fn lists_of(&self, record: u32) -> ListSet {
         let record = self.records.get(record as usize);
         record.map_or(ListSet::EMPTY, |record| self.sets[record.set as usize].0)
     }
 
-    /// The number of [`Dictionary::lists_of`] a record and the place of its exact forms, [`NONE`] for what there is not.
+    /// Returns the number of [`Dictionary::lists_of`] a record and the index of its exact forms, or [`NONE`].
     pub(crate) fn parts_of(&self, record: u32) -> (u32, u32) {
         self.records
             .get(record as usize)
             .map_or((NONE, NONE), |record| (record.set, record.exacts))
     }
 
-    /// The lists of a set by its number; none if there is no such set.
+    /// Returns the lists of a set by its number; none if it does not exist.
     #[inline]
     pub(crate) fn lists_of_set(&self, set: u32) -> ListSet {
         self.sets
@@ -304,7 +307,7 @@ impl Dictionary {
             .map_or(ListSet::EMPTY, |&(lists, _)| lists)
     }
 
-    /// The entry of a record; `is_written` tells whether the text has this exact form.
+    /// Returns the entry of a record; `is_written` tests whether the text has this exact form.
     #[inline]
     pub(crate) fn entry(&self, record: u32, is_written: impl Fn(&str) -> bool) -> Entry<'_> {
         match self.records.get(record as usize) {
@@ -313,7 +316,8 @@ impl Dictionary {
         }
     }
 
-    /// As [`Dictionary::entry`], for callers who remember what [`Dictionary::parts_of`] returned: the records fill no cache.
+    /// Does the same as [`Dictionary::entry`] for callers with a cached result of [`Dictionary::parts_of`],
+    /// so that records stay out of the CPU caches.
     #[inline]
     pub(crate) fn entry_by(
         &self,
@@ -329,27 +333,27 @@ impl Dictionary {
         Entry::of_set(self, record, lists, set)
     }
 
-    /// The lists of a record that hold it as an exception.
+    /// Returns the lists that hold a record as an exception.
     pub(crate) fn exceptions_of(&self, record: u32) -> ListSet {
         let record = self.records.get(record as usize);
         record.map_or(ListSet::EMPTY, |record| self.sets[record.set as usize].1)
     }
 
-    /// The number beside a record in `list`, if the list has numbers and holds it.
+    /// Returns the number of a record in `list`, if the list has numbers and holds it.
     pub(crate) fn number_of(&self, record: u32, list: ListId) -> Option<u32> {
         let record = self.records.get(record as usize)?;
         let held = self.sets[record.set as usize].0 & self.numbered;
         if !held.contains(list) {
             return None;
         }
-        // Numbers stand in the order of the lists that have one.
+        // Numbers follow the order of the lists that have one.
         let before = held.0 & ((1u128 << list.0) - 1);
         self.numbers[record.numbers as usize]
             .get(before.count_ones() as usize)
             .copied()
     }
 
-    /// The words of distance-1 lists.
+    /// Returns the words of distance-1 lists.
     pub(crate) const fn near(&self) -> &NearIndex {
         &self.near
     }
@@ -361,14 +365,15 @@ impl fmt::Debug for Dictionary {
     }
 }
 
-/// One bit for what a folded word can begin with: a letter, any digit, each of the marks that entries have most, another mark,
-/// [`OUTSIDE`] ASCII. One for the separator too: a combining mark folds into nothing, so that anything may follow it.
+/// Returns one bit for the first byte of a folded word: a letter, any digit, each of the most frequent marks,
+/// another mark, [`OUTSIDE`] ASCII, or the separator. A combining mark folds into nothing, so that anything
+/// may follow it.
 #[inline]
 pub(crate) fn class(byte: u8) -> u32 {
     CLASSES[byte as usize]
 }
 
-/// Read from a table: in a text without words no branch could be foretold.
+/// A table, since branches on text without words would be mispredicted.
 static CLASSES: [u32; 256] = {
     let mut classes = [OUTSIDE; 256];
     let mut byte = 0;
@@ -390,5 +395,5 @@ static CLASSES: [u32; 256] = {
 /// The [`class`] of bytes outside ASCII.
 pub(crate) const OUTSIDE: u32 = 1 << 30;
 
-/// Stands for "no record" and "no word" in packed numbers.
+/// Means "no record" and "no word" in packed numbers.
 pub(crate) const NONE: u32 = u32::MAX;

@@ -1,34 +1,34 @@
-//! What a dictionary's lists say of one word or name.
+//! The data of one word or name in a dictionary's lists.
 
 use std::fmt;
 
 use crate::dictionary::{Dictionary, NONE};
 use crate::list::{ListId, ListSet};
 
-/// Names the key of an [`Entry`] in four bytes: for callers who keep one for every token of a note.
-/// [`Dictionary::entry_of`](crate::Dictionary::entry_of) gives the entry back.
+/// Identifies the key of an [`Entry`] in four bytes, for callers who keep one per token.
+/// [`Dictionary::entry_of`](crate::Dictionary::entry_of) returns the entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryId(pub(crate) u32);
 
 impl Default for EntryId {
-    /// That of no key.
+    /// Returns the id of no key.
     fn default() -> Self {
         Self(NONE)
     }
 }
 
-/// What the lists say of a key.
+/// The lists' data of a key.
 #[derive(Clone, Copy)]
 pub struct Entry<'d> {
     dictionary: &'d Dictionary,
     record: u32,
-    /// The number of `lists` among the dictionary's sets, [`NONE`] if it is unknown.
+    /// Number of `lists` among the dictionary's sets, [`NONE`] if unknown.
     set: u32,
     lists: ListSet,
 }
 
 impl<'d> Entry<'d> {
-    /// What `lists`, each of which holds `record`, say of it.
+    /// Returns the data of `record` in `lists`, each of which holds it.
     pub(crate) const fn new(dictionary: &'d Dictionary, record: u32, lists: ListSet) -> Self {
         Self {
             dictionary,
@@ -38,7 +38,7 @@ impl<'d> Entry<'d> {
         }
     }
 
-    /// As [`Entry::new`], with the number of `lists`.
+    /// Does the same as [`Entry::new`] with the number of `lists`.
     pub(crate) const fn of_set(dictionary: &'d Dictionary, record: u32, lists: ListSet, set: u32) -> Self {
         Self {
             set,
@@ -50,7 +50,7 @@ impl<'d> Entry<'d> {
         Self::new(dictionary, NONE, ListSet::EMPTY)
     }
 
-    /// Only what these lists say.
+    /// Restricts the entry to these lists.
     #[must_use]
     pub fn within(self, lists: ListSet) -> Self {
         Self {
@@ -60,40 +60,40 @@ impl<'d> Entry<'d> {
         }
     }
 
-    /// The id of its key.
+    /// Returns the id of its key.
     pub const fn id(self) -> EntryId {
         EntryId(self.record)
     }
 
-    /// The lists that hold it.
+    /// Returns the lists that hold it.
     pub const fn lists(self) -> ListSet {
         self.lists
     }
 
-    /// The place of [`Entry::lists`] in [`Dictionary::list_sets`](crate::Dictionary::list_sets), if it is known: for tables with
-    /// a row a set. `None` for entries that are restricted to some lists.
+    /// Returns the index of [`Entry::lists`] in [`Dictionary::list_sets`](crate::Dictionary::list_sets), if
+    /// known, for tables with one row per set. `None` for restricted entries.
     #[inline]
     pub fn list_set(self) -> Option<usize> {
         (self.set != NONE).then_some(self.set as usize)
     }
 
-    /// Whether no list holds it.
+    /// Returns whether no list holds it.
     pub const fn is_none(self) -> bool {
         self.lists.is_empty()
     }
 
-    /// The lists that hold it as an exception: it is an ordinary word too and needs more evidence.
+    /// Returns the lists that hold it as an exception: it is also an ordinary word and needs more evidence.
     pub fn exceptions(self) -> ListSet {
         self.dictionary.exceptions_of(self.record) & self.lists
     }
 
-    /// Whether `list` holds it as an exception.
+    /// Returns whether `list` holds it as an exception.
     pub fn is_exception(self, list: ListId) -> bool {
         self.exceptions().contains(list)
     }
 
-    /// The number beside it in `list` ([`ListInfo::number`](crate::ListInfo::number) says of what); `None` if the list has
-    /// no numbers or does not hold it.
+    /// Returns its number in `list`, which counts [`ListInfo::number`](crate::ListInfo::number); `None` if
+    /// the list has no numbers or does not hold it.
     pub fn frequency(self, list: ListId) -> Option<u32> {
         if self.lists.contains(list) {
             self.dictionary.number_of(self.record, list)

@@ -1,12 +1,12 @@
-//! The compiled dictionary's bytes: little-endian numbers and length-prefixed strings, in one fixed order.
+//! The format of a compiled dictionary: little-endian numbers and length-prefixed strings, in a fixed order.
 
 use sha2::{Digest, Sha256};
 
 /// First bytes of every compiled dictionary.
 pub(crate) const MAGIC: &[u8; 8] = b"LETHEDIC";
-/// Changes whenever the bytes after it mean something else.
+/// Changes whenever the meaning of the following bytes changes.
 pub(crate) const VERSION: u32 = 1;
-/// Where the digested body starts: after magic, version and digest.
+/// Start of the digested body, after magic, version and digest.
 pub(crate) const BODY: usize = 8 + 4 + 32;
 
 /// Appends numbers and strings.
@@ -26,7 +26,7 @@ impl Writer {
         self.0.extend(value.to_le_bytes());
     }
 
-    /// A count; dictionaries stay far below four thousand million of anything.
+    /// Appends a count; dictionaries stay far below 2^32 of anything.
     pub(crate) fn count(&mut self, value: usize) {
         self.u32(u32::try_from(value).unwrap_or(u32::MAX));
     }
@@ -40,7 +40,7 @@ impl Writer {
         self.bytes(value.as_bytes());
     }
 
-    /// Puts magic, version and digest before what was written.
+    /// Prepends magic, version and digest.
     pub(crate) fn finish(self) -> Vec<u8> {
         let mut out = Vec::with_capacity(BODY + self.0.len());
         out.extend(MAGIC);

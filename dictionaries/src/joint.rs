@@ -1,12 +1,12 @@
-//! How a note's tokens join into keys: which token comes next, and whether a separator stands between the two.
+//! Joins a note's tokens into keys: finds the next token, and whether a separator precedes it.
 //!
-//! These are the rules of [`key`](crate::key), applied to tokens and to the gaps between them.
+//! Applies the rules of [`key`](crate::key) to tokens and the gaps between them.
 
 use lethe_core::{NoteView, TokenKind};
 
 use crate::key::{is_apostrophe, is_hyphen};
 
-/// The next token of a key after token `i`, and whether a separator stands between them.
+/// Returns the next token of a key after token `i`, and whether a separator precedes it.
 #[inline(always)]
 pub(crate) fn next_word(note: &NoteView<'_>, i: usize) -> Option<(usize, bool)> {
     let tokens = note.tokens;
@@ -27,7 +27,7 @@ pub(crate) fn next_word(note: &NoteView<'_>, i: usize) -> Option<(usize, bool)> 
     if c != '.' && !hyphen && !is_apostrophe(c) {
         return Some((next, true));
     }
-    // These bind only what they touch.
+    // These bind only adjacent tokens.
     let after = next + 1;
     if gap != Gap::None || after >= tokens.len() || mark(after) || mark(i) {
         return None;
@@ -41,7 +41,7 @@ pub(crate) fn next_word(note: &NoteView<'_>, i: usize) -> Option<(usize, bool)> 
     }
 }
 
-/// Whether token `i` is the letter "s".
+/// Returns whether token `i` is the letter "s".
 #[inline(always)]
 fn is_single_s(note: &NoteView<'_>, i: usize) -> bool {
     let (start, end) = (note.tokens.starts[i] as usize, note.tokens.ends[i] as usize);
@@ -55,7 +55,8 @@ enum Gap {
     Wrap,
 }
 
-/// What lies after token `i`; `None` if it parts what stands on its two sides: an empty line, a column, a control character.
+/// Returns the gap after token `i`; `None` if it separates the tokens on its sides: an empty line, a column,
+/// a control character.
 #[inline(always)]
 fn gap(note: &NoteView<'_>, i: usize) -> Option<Gap> {
     let (end, start) = (note.tokens.ends[i] as usize, note.tokens.starts[i + 1] as usize);
@@ -67,7 +68,7 @@ fn gap(note: &NoteView<'_>, i: usize) -> Option<Gap> {
     }
 }
 
-/// The gap that these characters between two tokens make.
+/// Returns the gap of these characters between two tokens.
 fn wide_gap(between: &str) -> Option<Gap> {
     let lines = between.bytes().filter(|&b| b == b'\n').count();
     let blank = between.chars().all(char::is_whitespace);
@@ -78,7 +79,7 @@ fn wide_gap(between: &str) -> Option<Gap> {
     }
 }
 
-/// Whether the tokens' letters, in their case, are those of an exact form.
+/// Returns whether the tokens' letters, in their case, are those of an exact form.
 pub(crate) fn is_written(note: &NoteView<'_>, first: usize, last: usize, form: &str) -> bool {
     // Most differ in the case of their first letter.
     if form.as_bytes().first() != note.text.as_bytes().get(note.tokens.starts[first] as usize) {
@@ -96,13 +97,13 @@ pub(crate) fn is_written(note: &NoteView<'_>, first: usize, last: usize, form: &
     rest.is_empty()
 }
 
-/// Whether two texts have the same first byte: tells most that differ apart without a call.
+/// Returns whether two texts have the same first byte, which rejects most different ones without a call.
 #[inline]
 pub(crate) fn begins_alike(a: &str, b: &str) -> bool {
     a.as_bytes().first() == b.as_bytes().first()
 }
 
-/// Whether a mark leaves no trace in a key.
+/// Returns whether a mark is dropped in keys.
 fn is_dropped(mark: &str) -> bool {
     mark.chars().all(|c| c == '.' || is_hyphen(c) || is_apostrophe(c))
 }

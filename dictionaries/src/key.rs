@@ -1,36 +1,37 @@
-//! From the text of a list entry to the key that the automaton holds.
+//! Converts the text of a list entry to its key in the automaton.
 //!
-//! A key is the entry's folded words with one blank between them. So that "St Paul" and "St. Paul", "Coca-Cola" and
-//! "Coca Cola", "O'Brien" and "OBrien" meet, full stops and hyphens separate like blanks, an apostrophe inside a word is
-//! dropped, and a possessive "'s" is a word of its own. Any other mark ("&", "/") stands in the key as a word.
+//! A key is the entry's folded words, separated by blanks. So that "St Paul" and "St. Paul", "Coca-Cola" and
+//! "Coca Cola", "O'Brien" and "OBrien" match, full stops and hyphens separate like blanks, an apostrophe
+//! inside a word is dropped, and a possessive "'s" is a separate word. Any other mark ("&", "/") is a word of
+//! the key.
 //! [`joint`](crate::joint) follows the same rules over a note's tokens.
 
 use lethe_text::fold_char;
 
-/// Stands between the words of a key. No folded word contains it.
+/// Separates the words of a key. No folded word contains it.
 pub(crate) const SEPARATOR: u8 = b' ';
 
-/// Hyphens and dashes that bind words.
+/// Returns whether it is a hyphen or dash that binds words.
 pub(crate) const fn is_hyphen(c: char) -> bool {
     matches!(c, '-' | '\u{2010}' | '\u{2011}' | '\u{2013}')
 }
 
-/// The marks that are written for an apostrophe.
+/// Returns whether it is used as an apostrophe.
 pub(crate) const fn is_apostrophe(c: char) -> bool {
     matches!(c, '\'' | '\u{2019}' | '\u{2bc}' | '`' | '\u{b4}')
 }
 
-/// An entry made ready for the automaton.
+/// An entry prepared for the automaton.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     /// Folded words with separators.
     pub(crate) folded: String,
-    /// The same letters in their written case, without separators: what an exact list compares.
+    /// The same letters in their written case, without separators, which exact lists compare.
     pub(crate) exact: String,
 }
 
 impl Key {
-    /// The key of an entry; empty if the entry holds no letter or digit.
+    /// Returns the key of an entry; empty if the entry has no letter or digit.
     pub(crate) fn of(text: &str) -> Self {
         let (mut folded, mut exact) = (String::new(), String::new());
         let mut pending = false;
@@ -67,13 +68,13 @@ impl Key {
         Self { folded, exact }
     }
 
-    /// Number of letters and digits.
+    /// Returns the number of letters and digits.
     pub(crate) fn letters(&self) -> usize {
         self.folded.chars().filter(|c| c.is_alphanumeric()).count()
     }
 
-    /// Other ways to write the same name: "St Marys" for "St Mary's", "Saint" for "St", "Mount" for "Mt", "Fort" for "Ft",
-    /// "and" for "&", and the reverse.
+    /// Returns spelling variants of the same name: "St Marys" for "St Mary's", "Saint" for "St", "Mount" for
+    /// "Mt", "Fort" for "Ft", "and" for "&", and the reverse.
     pub(crate) fn variants(&self) -> Vec<String> {
         let words: Vec<&str> = self.folded.split(char::from(SEPARATOR)).collect();
         let mut out = vec![];
@@ -94,7 +95,7 @@ impl Key {
                     .iter()
                     .enumerate()
                     .map(|(i, &w)| match w {
-                        // "Main St" ends in a street, not in a saint.
+                        // "Main St" ends with a street, not with a saint.
                         w if w == short && i + 1 < words.len() => long,
                         w if w == long && words.len() > 1 => short,
                         w => w,
@@ -109,7 +110,7 @@ impl Key {
     }
 }
 
-/// Combining marks belong to the letter before them.
+/// Returns whether it is a combining mark, which belongs to the preceding letter.
 fn is_mark(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}')
 }

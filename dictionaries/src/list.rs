@@ -1,16 +1,16 @@
-//! Lists by number, sets of them, and what a dictionary knows of each.
+//! Lists by index, sets of them, and their metadata.
 
 use std::fmt;
 use std::ops::{BitAnd, BitOr, Sub};
 
 use crate::source::{MatchMode, Role};
 
-/// A list's place in its dictionary.
+/// A list's index in its dictionary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ListId(pub(crate) u8);
 
 impl ListId {
-    /// The place as a number, for tables with a row a list.
+    /// Returns the index as a number, for tables with one row per list.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -23,30 +23,30 @@ pub struct ListSet(pub(crate) u128);
 impl ListSet {
     /// No list.
     pub const EMPTY: Self = Self(0);
-    /// Every list that there can be.
+    /// All possible lists.
     pub const ALL: Self = Self(u128::MAX);
 
-    /// Whether there is none.
+    /// Returns whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// How many.
+    /// Returns the number of lists.
     pub const fn len(self) -> usize {
         self.0.count_ones() as usize
     }
 
-    /// Whether `list` is one of them.
+    /// Returns whether the set contains `list`.
     pub const fn contains(self, list: ListId) -> bool {
         self.0 >> list.0 & 1 == 1
     }
 
-    /// Whether some list is in both.
+    /// Returns whether both sets share a list.
     pub const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// The lists, in the order of their places.
+    /// Returns the lists in the order of their indices.
     pub fn iter(self) -> impl Iterator<Item = ListId> {
         let mut rest = self.0;
         std::iter::from_fn(move || {
@@ -96,34 +96,34 @@ impl fmt::Debug for ListSet {
     }
 }
 
-/// What a dictionary knows of one of its lists: its `SOURCE.toml` and its size.
+/// The metadata of a list: its `SOURCE.toml` and its size.
 #[derive(Clone, Debug)]
 pub struct ListInfo {
-    /// Its place.
+    /// Its index.
     pub list: ListId,
     /// Its folder's name.
     pub id: String,
-    /// What it holds, in a line.
+    /// Its content, in one line.
     pub title: String,
-    /// Package and version, or who compiled it.
+    /// Package and version, or the compiler of the list.
     pub origin: String,
     /// SPDX identifier, or "public domain".
     pub licence: String,
-    /// The attribution that the licence asks for; may be empty.
+    /// The attribution that the licence requires; may be empty.
     pub attribution: String,
-    /// Day the items were made, `YYYY-MM-DD`.
+    /// Day on which the items were made, `YYYY-MM-DD`.
     pub date: String,
     /// ISO 639-1 code, or "any".
     pub language: String,
-    /// Label that an entry suggests; empty for cues and exceptions.
+    /// The label that an entry suggests; empty for cues and exceptions.
     pub label: String,
-    /// What the number beside an entry counts; empty if there is none.
+    /// The meaning of an entry's number; empty if the list has no numbers.
     pub number: String,
-    /// How text must resemble an entry.
+    /// How closely text must match an entry.
     pub match_mode: MatchMode,
-    /// What the entries say.
+    /// The role of the entries.
     pub role: Role,
-    /// Entries compiled.
+    /// Number of compiled entries.
     pub entries: usize,
 }
 

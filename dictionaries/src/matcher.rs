@@ -1,7 +1,7 @@
-//! Finds every list entry in a note: a walk over the automaton from each word, on token boundaries.
+//! Finds every list entry in a note by walking the automaton from each word, on token boundaries.
 //!
-//! Notes repeat their words, so what a word alone leads to is remembered in a small direct-mapped cache keyed by the word's
-//! bytes in lower case; most words then cost one look-up and never touch the automaton.
+//! Notes repeat their words, so the result of a single word is kept in a small direct-mapped cache, keyed by
+//! the word's bytes in lower case; most words then take one look-up and never touch the automaton.
 
 mod cache;
 
@@ -26,22 +26,23 @@ pub struct Match<'d> {
     pub first: usize,
     /// Its last token, included.
     pub last: usize,
-    /// Both and what lies between them.
+    /// Both, and the text between them.
     pub span: Span,
-    /// What the wanted lists say of it.
+    /// The entry in the wanted lists.
     pub entry: Entry<'d>,
-    /// Typing errors between the text and the entry: 0 or 1.
+    /// Number of typing errors between the text and the entry: 0 or 1.
     pub distance: u8,
 }
 
-/// Where a matcher remembers a word: see [`Matcher::seek`].
+/// The cache slot of a word: see [`Matcher::seek`].
 #[derive(Clone, Copy, Debug)]
 pub struct SlotKey {
     place: usize,
     key: u128,
 }
 
-/// Walks notes over a dictionary. Not shared between threads: take one each from [`Dictionary::matcher`].
+/// Matches notes with a dictionary. Not shared between threads: create one per thread with
+/// [`Dictionary::matcher`].
 pub struct Matcher<'d> {
     dictionary: &'d Dictionary,
     cache: Cache,
@@ -59,12 +60,14 @@ impl<'d> Matcher<'d> {
         Self { dictionary, cache }
     }
 
-    /// Calls `found` with every match that a wanted list holds: at each word all lengths, shortest first; matches overlap.
+    /// Calls `found` with every match in a wanted list: at each word all lengths, shortest first; matches
+    /// overlap.
     pub fn each(&mut self, note: &NoteView<'_>, wanted: ListSet, found: impl FnMut(Match<'d>)) {
         self.each_from(note, 0..note.tokens.len(), wanted, found);
     }
 
-    /// As [`Matcher::each`], with those matches alone that begin at one of these tokens. They may end after the last.
+    /// Does the same as [`Matcher::each`] for matches that begin at one of these tokens. They may end after
+    /// the last.
     pub fn each_from(
         &mut self,
         note: &NoteView<'_>,
@@ -77,9 +80,10 @@ impl<'d> Matcher<'d> {
         }
     }
 
-    /// Calls `found` with the longest match at the leftmost word that has one, then goes on after it: no two overlap.
+    /// Calls `found` with the longest match at the leftmost word that has one, then continues after it:
+    /// matches do not overlap.
     ///
-    /// Of an exact and a misspelt match of one length the exact one counts.
+    /// If an exact and a misspelt match have the same length, the exact one counts.
     pub fn longest(&mut self, note: &NoteView<'_>, wanted: ListSet, mut found: impl FnMut(Match<'d>)) {
         let mut first = 0;
         while first < note.tokens.len() {
@@ -93,7 +97,8 @@ impl<'d> Matcher<'d> {
         }
     }
 
-    /// The longest match that begins at token `first`: for callers that know where an entry can begin.
+    /// Returns the longest match that begins at token `first`, for callers that know where an entry can
+    /// begin.
     #[inline]
     pub fn longest_at(&mut self, note: &NoteView<'_>, first: usize, wanted: ListSet) -> Option<Match<'d>> {
         let mut best = None;
@@ -101,13 +106,13 @@ impl<'d> Matcher<'d> {
         best
     }
 
-    /// Fills `out` with what the lists say of each token alone, one entry a token.
+    /// Fills `out` with the entry of each single token.
     pub fn words(&mut self, note: &NoteView<'_>, out: &mut Vec<Entry<'d>>) {
         out.clear();
         out.extend((0..note.tokens.len()).map(|i| self.word(note, i)));
     }
 
-    /// What the lists say of token `i` alone.
+    /// Returns the entry of the single token `i`.
     #[inline]
     pub fn word(&mut self, note: &NoteView<'_>, i: usize) -> Entry<'d> {
         if note.tokens.kinds[i] == TokenKind::Punctuation as u8 {
@@ -117,7 +122,7 @@ impl<'d> Matcher<'d> {
         self.entry(note, i, place)
     }
 
-    /// What the lists say of token `i`, which has its slot at `place`.
+    /// Returns the entry of token `i`, whose slot is at `place`.
     #[inline]
     fn entry(&self, note: &NoteView<'_>, i: usize, place: usize) -> Entry<'d> {
         let slot = &self.cache.words[place];
@@ -129,8 +134,8 @@ impl<'d> Matcher<'d> {
         }
     }
 
-    /// Seeks token `i` for [`Matcher::word_and_longest_at`]. Who seeks a word before asking about the one before it does not
-    /// wait for memory.
+    /// Seeks token `i` for [`Matcher::word_and_longest_at`]. A caller that seeks a word before it queries the
+    /// previous one does not wait for memory.
     #[inline]
     pub fn seek(&self, note: &NoteView<'_>, i: usize) -> SlotKey {
         let slot_key = self.slot_key(note, i);
@@ -139,7 +144,8 @@ impl<'d> Matcher<'d> {
         slot_key
     }
 
-    /// What [`Matcher::word`] and [`Matcher::longest_at`] return for token `i`, which was sought, at the cost of one look-up.
+    /// Returns the results of [`Matcher::word`] and [`Matcher::longest_at`] for the sought token `i` with a
+    /// single look-up.
     #[inline]
     pub fn word_and_longest_at(
         &mut self,
@@ -167,7 +173,7 @@ impl<'d> Matcher<'d> {
         (entry, best)
     }
 
-    /// Every wanted match that begins at token `first`.
+    /// Reports every wanted match that begins at token `first`.
     #[inline]
     fn from(
         &mut self,
@@ -196,7 +202,8 @@ impl<'d> Matcher<'d> {
         self.beyond(note, (first, place), wanted, found);
     }
 
-    /// As [`Matcher::from`], without the token's own entry, for a token of which the slot's place is known, and which is no mark.
+    /// Does the same as [`Matcher::from`] without the token's own entry, for a token that has a known slot
+    /// and is not a mark.
     #[inline]
     fn beyond(
         &mut self,
@@ -236,8 +243,9 @@ impl<'d> Matcher<'d> {
         }
     }
 
-    /// Whether the way from token `first`, a whole word, ends within the next token, as the first letters of both tell if nothing
-    /// lies between them. False only costs a step: in a text without words each is another one, which no cache holds.
+    /// Returns whether the way from token `first`, a whole word, ends within the next token. Decides by the
+    /// first letters of both if nothing is between them. A wrong false only costs a step: in a text without
+    /// words each step is different and not cached.
     #[inline]
     fn is_dead_end(&self, note: &NoteView<'_>, first: usize, way: &Way) -> bool {
         let (tokens, text) = (note.tokens, note.text.as_bytes());
@@ -250,7 +258,7 @@ impl<'d> Matcher<'d> {
                 let end = (tokens.ends[way.next] as usize).min(start + 4);
                 short_key(text, start, end).is_some_and(|key| self.dictionary.begins_nothing(key))
             }
-            // What digits follow a single letter the cache holds.
+            // The cache holds digits that follow a single letter.
             TokenKind::Digits => {
                 joint - start > 1
                     && text[joint].is_ascii()
@@ -260,14 +268,14 @@ impl<'d> Matcher<'d> {
         }
     }
 
-    /// The place of the slot of token `i`, which is filled if it was not.
+    /// Returns the index of token `i`'s slot, filling it if necessary.
     #[inline]
     fn slot(&mut self, note: &NoteView<'_>, i: usize) -> usize {
         let slot_key = self.slot_key(note, i);
         self.filled(note, i, slot_key)
     }
 
-    /// The place of the slot of token `i`, and the key that it has if it is filled.
+    /// Returns the index of token `i`'s slot, and its key if it is filled.
     #[inline]
     fn slot_key(&self, note: &NoteView<'_>, i: usize) -> SlotKey {
         let (start, end) = (note.tokens.starts[i] as usize, note.tokens.ends[i] as usize);
@@ -276,7 +284,8 @@ impl<'d> Matcher<'d> {
                 place: SINGLE + (key as usize & 0x7f),
                 key,
             },
-            // Letters at random would take the place of all words, and each would be read from memory, which costs more.
+            // Random letters would evict all words, and each word would then be read from memory, which costs
+            // more.
             Some(key) if self.dictionary.begins_nothing(key) => {
                 let near = self.dictionary.near().may_be_near(end - start);
                 SlotKey {
@@ -292,7 +301,7 @@ impl<'d> Matcher<'d> {
         }
     }
 
-    /// The place of a slot, which is filled if it was not.
+    /// Returns the index of a slot, filling it if necessary.
     #[inline]
     fn filled(&mut self, note: &NoteView<'_>, i: usize, SlotKey { place, key }: SlotKey) -> usize {
         if self.cache.words[place].key != key || key == 0 {
@@ -301,7 +310,7 @@ impl<'d> Matcher<'d> {
         place
     }
 
-    /// The words that token `i` may be a misspelling of.
+    /// Returns the words that token `i` may be a misspelling of.
     #[inline]
     fn near(&mut self, note: &NoteView<'_>, i: usize) -> [u32; 2] {
         if !may_be_near(self.dictionary, note, i) {
@@ -311,7 +320,7 @@ impl<'d> Matcher<'d> {
         self.near_of(note, i, place)
     }
 
-    /// As [`Matcher::near`], for a token of which the slot's place is known.
+    /// Does the same as [`Matcher::near`] for a token with a known slot.
     #[inline]
     fn near_of(&mut self, note: &NoteView<'_>, i: usize, place: usize) -> [u32; 2] {
         let near = self.cache.words[place].near;
@@ -325,7 +334,7 @@ impl<'d> Matcher<'d> {
         near
     }
 
-    /// Where token `i` leads from the place `node` within a key.
+    /// Returns where token `i` leads from `node` within a key.
     #[inline]
     fn step(&mut self, note: &NoteView<'_>, node: u32, i: usize) -> &Step {
         let (start, end) = (note.tokens.starts[i] as usize, note.tokens.ends[i] as usize);
@@ -341,7 +350,7 @@ impl<'d> Matcher<'d> {
     }
 }
 
-/// Keeps in `best` the longest match, and of two of one length that with fewer typing errors.
+/// Keeps the longest match in `best`, and of two with the same length that with fewer typing errors.
 #[inline]
 fn longest<'d>(best: &mut Option<Match<'d>>) -> impl FnMut(Match<'d>) {
     |this| {
@@ -369,7 +378,7 @@ struct Walk<'m, 'd, 'n, 'f, F> {
     note: &'n NoteView<'n>,
     first: usize,
     wanted: ListSet,
-    /// Whether a wanted list holds misspelt words too.
+    /// Whether a wanted list accepts misspelt words.
     misspelt: bool,
     found: &'f mut F,
 }
@@ -409,7 +418,7 @@ impl<'d, F: FnMut(Match<'d>)> Walk<'_, 'd, '_, '_, F> {
         }
     }
 
-    /// Goes on as if token `i` were one of the indexed words that it is one typing error away from.
+    /// Continues as if token `i` were one of the indexed words within one typing error.
     fn try_near(&mut self, at: At, words: [u32; 2], i: usize) {
         let dictionary = self.matcher.dictionary;
         for word in words {

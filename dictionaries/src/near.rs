@@ -1,7 +1,9 @@
-//! Words one typing error away: a symmetric-delete index (a word and all its one-letter deletions).
+//! Finds words within one typing error with a symmetric-delete index (a word and all its one-letter
+//! deletions).
 //!
-//! Two words at distance one always share a form after at most one deletion in each, so one look-up a deletion finds every
-//! candidate; each is then measured. Only words of lists that ask for it, of six letters or more, are indexed.
+//! Two words at distance one always share a form after at most one deletion in each, so one look-up per
+//! deletion finds every candidate; each is then verified. Only words of distance-1 lists with six letters or
+//! more are indexed.
 
 use std::ops::RangeInclusive;
 
@@ -9,23 +11,24 @@ use lethe_text::fold_char;
 
 /// Shorter words differ by one letter too often for that to be an error.
 pub(crate) const MIN_LETTERS: usize = 6;
-/// Longer words are not looked up; keeps a run of a million letters from costing a million deletions.
+/// Longer words are not looked up, so that a run of a million letters does not cost a million deletions.
 const MAX_LETTERS: usize = 40;
-/// Stands for "no word".
+/// Means "no word".
 pub(crate) const NO_WORD: u32 = u32::MAX;
 
 /// The words that may be misspelt, by the hashes of their deletion forms.
 ///
-/// A hash is a polynomial in an odd base, so that a form's hash follows from the whole word's in constant time and no form
-/// is ever written out. Colliding hashes cost a comparison and never a wrong answer: every candidate is measured.
+/// A hash is a polynomial in an odd base, so a form's hash follows from the whole word's in constant time,
+/// and no form is ever built. Colliding hashes cost a comparison but never give a wrong result, since every
+/// candidate is verified.
 pub(crate) struct NearIndex {
     words: Vec<String>,
     /// Open addressing with linear probing, at most half full.
     table: Vec<(u64, u32)>,
-    /// A bit for each hash, by its highest bits: most forms of an unknown word are in no table that must be read for it.
+    /// A bit for each hash, by its highest bits: most forms of an unknown word are in no part of the table.
     filter: Vec<u64>,
     edges: Edges,
-    /// How many letters a word has that one of `words` can be one edit away from.
+    /// Lengths of words within one edit of one of `words`.
     lengths: RangeInclusive<usize>,
 }
 
@@ -37,7 +40,7 @@ impl NearIndex {
         let longest = lengths().max().unwrap_or(0);
         let mut made = Self {
             table: vec![(0, NO_WORD); (2 * forms).next_power_of_two()],
-            // Eight to sixteen bits a form.
+            // Eight to sixteen bits per form.
             filter: vec![0; (8 * forms).next_power_of_two().div_ceil(64)],
             edges: Edges::of(&words),
             lengths: shortest - 1..=longest + 1,
@@ -52,22 +55,23 @@ impl NearIndex {
         made
     }
 
-    /// The word of this number.
+    /// Returns the word with this number.
     pub(crate) fn word(&self, number: u32) -> Option<&str> {
         self.words.get(number as usize).map(String::as_str)
     }
 
-    /// Whether a word of so many bytes may be one typing error away from one; false only if it is from none.
+    /// Returns whether a word of this many bytes may be within one typing error of an indexed one; false is
+    /// certain.
     #[inline]
     pub(crate) fn may_be_near(&self, len: usize) -> bool {
         // A folded word has no more letters than the word has bytes.
         len >= *self.lengths.start()
     }
 
-    /// Up to two words that are one typing error away from `word`, by number.
+    /// Returns up to two words within one typing error of `word`, by number.
     pub(crate) fn find(&self, word: &str) -> [u32; 2] {
         let mut found = [NO_WORD; 2];
-        // Folding leaves the length of ASCII words.
+        // Folding keeps the length of ASCII words.
         if word.is_ascii() && !(self.lengths.contains(&word.len()) && self.edges.may_be_near(word.as_bytes()))
         {
             return found;
@@ -75,7 +79,7 @@ impl NearIndex {
         let Some(letters) = Letters::of(word).filter(|letters| self.lengths.contains(&letters.len)) else {
             return found;
         };
-        // The filter is read for all forms first, since no read then waits for what the one before has found.
+        // The filter is read for all forms first, since then no read waits for the previous result.
         let mut hashes = [0; MAX_LETTERS + 1];
         let (mut forms, mut hits) = (0, 0u64);
         letters.forms(|hash| {
@@ -113,15 +117,15 @@ impl NearIndex {
         self.table[place] = (hash, number);
     }
 
-    /// The filter's bit of a hash: its word, and the place therein.
+    /// Returns the filter's bit of a hash: its word, and the position in it.
     #[inline]
     fn filtered(&self, hash: u64) -> (usize, u32) {
-        // The table takes the low bits.
+        // The table uses the low bits.
         let high = (hash >> 32) as usize;
         (high >> 6 & (self.filter.len() - 1), high as u32 & 63)
     }
 
-    /// Whether a word may have the hash; false only if none has.
+    /// Returns whether a word may have the hash; false is certain.
     #[inline]
     fn may_hold(&self, hash: u64) -> bool {
         let (word, bit) = self.filtered(hash);
@@ -138,18 +142,19 @@ impl NearIndex {
     }
 }
 
-/// The first three letters of words, and their last three. A word of five letters or more that is one typing error away has the
-/// one or the other unchanged: tells most that are not near without a hash.
+/// The first three letters of words, and their last three. A word of five letters or more within one typing
+/// error keeps one of the two, which rejects most other words without a hash.
 struct Edges {
     first: Vec<u64>,
     last: Vec<u64>,
 }
 
 impl Edges {
-    /// Three letters are a number of so many bits.
+    /// Number of bits for three letters.
     const BITS: u32 = 15;
 
-    /// Those of `words`. The third letter and the fourth may have changed places, which leaves of six letters neither edge.
+    /// Returns the edges of `words`. A swap of the third and the fourth letter changes both edges of a
+    /// six-letter word.
     fn of(words: &[String]) -> Self {
         let none = || vec![0; 1 << (Self::BITS - 6)];
         let insert = |edge: &mut [u64], three: [char; 3]| {
@@ -174,14 +179,15 @@ impl Edges {
         made
     }
 
-    /// Letters of one place may differ, equal letters have one place, whatever their case.
+    /// Returns the position of three letters: different letters may share one, equal ones always do in any
+    /// case.
     fn place(three: [u32; 3]) -> usize {
         three
             .iter()
             .fold(0, |place, letter| place << 5 | (letter & 31) as usize)
     }
 
-    /// Whether an ASCII word may be one edit away from one of the words; false only if it is from none.
+    /// Returns whether an ASCII word may be within one edit of one of the words; false is certain.
     #[inline]
     fn may_be_near(&self, word: &[u8]) -> bool {
         let (Some(&first), Some(&last)) = (word.first_chunk(), word.last_chunk()) else {
@@ -195,7 +201,7 @@ impl Edges {
     }
 }
 
-/// A folded word's letters.
+/// The letters of a folded word.
 struct Letters {
     letters: [char; MAX_LETTERS],
     len: usize,
@@ -205,7 +211,7 @@ impl Letters {
     const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
     /// `BASE * INVERSE` is 1 modulo 2^64.
     const INVERSE: u64 = {
-        // Newton's iteration doubles the number of right bits, from the three that every odd number has.
+        // Newton's iteration doubles the number of correct bits, from the three that every odd number has.
         let mut inverse = Self::BASE;
         let mut round = 0;
         while round < 5 {
@@ -215,7 +221,7 @@ impl Letters {
         inverse
     };
 
-    /// `None` for a word that is too long.
+    /// Returns `None` for a word that is too long.
     fn of(word: &str) -> Option<Self> {
         let mut made = Self {
             letters: ['\0'; MAX_LETTERS],
@@ -238,7 +244,7 @@ impl Letters {
         self.letters[..self.len].iter().collect()
     }
 
-    /// Calls `emit` with the hash of the word and of the word without each one of its letters.
+    /// Calls `emit` with the hash of the word, and of the word without each of its letters.
     fn forms(&self, mut emit: impl FnMut(u64)) {
         let letters = &self.letters[..self.len];
         let mut power = 1u64;
@@ -251,7 +257,7 @@ impl Letters {
         let (mut before, mut power) = (0u64, 1u64);
         for &letter in letters {
             let upto = before.wrapping_add(u64::from(letter).wrapping_mul(power));
-            // What stood behind the letter moves one place forward.
+            // Letters after the removed one move one position forward.
             let after = whole.wrapping_sub(upto).wrapping_mul(Self::INVERSE);
             emit(mixed(before.wrapping_add(after)));
             before = upto;
@@ -260,13 +266,13 @@ impl Letters {
     }
 }
 
-/// Spreads a sum over all bits: the table takes the low ones.
+/// Spreads a sum over all bits, since the table uses the low ones.
 const fn mixed(sum: u64) -> u64 {
     let sum = (sum ^ sum >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
     sum ^ sum >> 32
 }
 
-/// Whether one insertion, deletion, substitution or swap of neighbours turns `a` into `b`.
+/// Returns whether one insertion, deletion, substitution or swap of neighbours turns `a` into `b`.
 pub(crate) fn one_edit_apart(a: &str, b: &str) -> bool {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let (short, long) = if a.len() <= b.len() { (&a, &b) } else { (&b, &a) };
@@ -322,7 +328,7 @@ mod tests {
         }
     }
 
-    /// The word with a letter removed, inserted, replaced, or swapped with the next one.
+    /// Returns the word with a letter removed, inserted, replaced, or swapped with the next one.
     fn edited(word: &str, kind: i32, at: usize, letter: &str) -> String {
         let mut letters: Vec<char> = word.chars().collect();
         let at = at % letters.len();

@@ -1,4 +1,5 @@
-//! Words that name nobody, as the lists have them: what may stand in a code's display that is left as it is.
+//! Words that name nobody, according to the lists: the words allowed in a code's display that is left
+//! unredacted.
 
 use std::sync::Arc;
 
@@ -8,18 +9,20 @@ use crate::dictionary::Dictionary;
 use crate::list::{ListId, ListSet};
 use crate::source::Role;
 
-/// Of a hundred thousand people, how many may bear a surname that also stands in a published heading ("Route", "Range").
+/// Maximum frequency, per hundred thousand people, of a surname that is also in a published heading ("Route",
+/// "Range").
 const RARE: u32 = 20;
 /// The same for a word of a display, which anybody may have typed.
 const RAREST: u32 = 3;
 /// The first size class of words (SCOWL).
 const COMMONEST: u32 = 10;
-/// The last size class of common words (SCOWL): a display may have a rare surname that is one of these ("pain", "heart").
+/// The last size class of common words (SCOWL): a display may have a rare surname that is one of these
+/// ("pain", "heart").
 const COMMON: u32 = 20;
-/// The same of words that hardly anybody is called ("serum").
+/// The same for words that are hardly ever surnames ("serum").
 const USUAL: u32 = 35;
 
-/// What the lists say of single words.
+/// The lists for single words.
 struct Lists {
     dictionary: Arc<Dictionary>,
     given: ListSet,
@@ -50,7 +53,8 @@ impl Lists {
     }
 
     fn is_ordinary(&self, word: &str, kind: StructuralKind) -> bool {
-        // Single letters are units and types ("type B"); initials stand beside names, which are no ordinary words.
+        // Single letters are units and types ("type B"); initials stand next to names, which are not ordinary
+        // words.
         if word.chars().count() < 2 {
             return true;
         }
@@ -61,7 +65,7 @@ impl Lists {
             .iter()
             .filter_map(|list| entry.frequency(*list))
             .min();
-        // "in" and "or" are given names somewhere, with a capital.
+        // "in" and "or" are given names in some languages, with a capital.
         if word.len() == 2 && class == Some(COMMONEST) && word.bytes().all(|byte| byte.is_ascii_lowercase()) {
             return true;
         }
@@ -70,7 +74,7 @@ impl Lists {
         }
         let share = |list: &ListId| entry.frequency(*list).unwrap_or(u32::MAX);
         if kind == StructuralKind::Published {
-            // Lists of surnames elsewhere have no numbers: a word of the first class is a word before it is one of those ("date").
+            // Other lists of surnames have no numbers: a word of the first class counts as a word ("date").
             let elsewhere = if class == Some(COMMONEST) { 0 } else { u32::MAX };
             let mut borne = self.surnames.iter().filter(|list| lists.contains(**list));
             return borne.all(|list| entry.frequency(*list).unwrap_or(elsewhere) <= RARE);
@@ -80,7 +84,7 @@ impl Lists {
             Some(class) if class <= USUAL => 1,
             _ => 0,
         };
-        // A rare word that is a name or a place too is one of those.
+        // A rare word that is also a name or a place counts as one of those.
         let is_usual = class.is_some_and(|class| class <= USUAL);
         let mut borne = self.surnames.iter().filter(|list| lists.contains(**list));
         lists.intersects(self.words)
@@ -92,8 +96,9 @@ impl Lists {
 
 /// Returns the exemption by these lists.
 ///
-/// A published heading passes unless one of its words is a given name or a surname that is not rare. A display, which the sender
-/// wrote, passes if every word of it is in a list of ordinary, clinical or drug words, and none is a name, a place or a title.
+/// A published heading passes unless one of its words is a given name or a surname that is not rare. A
+/// display, which the sender wrote, passes if all of its words are in lists of ordinary, clinical or drug
+/// words, and none is a name, a place or a title.
 pub fn exemption(dictionary: &Arc<Dictionary>) -> Exemption {
     let lists = Lists::new(dictionary);
     Exemption::new(Arc::new(move |word, kind| lists.is_ordinary(word, kind)))

@@ -1,4 +1,5 @@
-//! Reads the bytes that [`format`](crate::format) describes, refusing whatever was cut, changed or made by another version.
+//! Reads the bytes that [`format`](crate::format) describes, and refuses truncated, changed or incompatible
+//! ones.
 
 use std::path::PathBuf;
 
@@ -6,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::format::{BODY, MAGIC, VERSION};
 
-/// Why bytes are no dictionary of this program.
+/// Why bytes are not a dictionary of this program.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
@@ -15,31 +16,31 @@ pub enum LoadError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The first bytes are not those of a compiled dictionary.
     #[error("not a compiled dictionary")]
     Magic,
     /// Another version of the program compiled it.
-    #[error("compiled in format {found}, this program reads format {VERSION}: compile the lists again")]
+    #[error("compiled in format {found}, but this program reads format {VERSION}; compile the lists again")]
     Version {
         /// The format of the file.
         found: u32,
     },
-    /// Its contents are not those that were compiled.
+    /// The content does not match its digest.
     #[error("damaged: the contents do not match their digest")]
     Digest,
-    /// It ends early, or a number in it points nowhere.
+    /// It is truncated, or contains an invalid reference.
     #[error("damaged: {0}")]
     Damaged(&'static str),
 }
 
-/// Takes numbers and strings off the front of a byte slice.
+/// Reads numbers and strings from the front of a byte slice.
 pub(crate) struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// Checks magic and version, and the digest if `verify`; gives the body and the digest.
+    /// Checks magic and version, and the digest if `verify`; returns the body and the digest.
     pub(crate) fn open(bytes: &'a [u8], verify: bool) -> Result<(Self, [u8; 32]), LoadError> {
         if !bytes.starts_with(MAGIC) || bytes.len() < BODY {
             return Err(LoadError::Magic);
@@ -92,10 +93,10 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn str(&mut self) -> Result<String, LoadError> {
         let bytes = self.bytes()?;
-        String::from_utf8(bytes.to_vec()).map_err(|_| LoadError::Damaged("a string is no UTF-8"))
+        String::from_utf8(bytes.to_vec()).map_err(|_| LoadError::Damaged("a string is not UTF-8"))
     }
 
-    /// A counted sequence. Nothing is reserved up front: a damaged count cannot ask for all memory.
+    /// Reads a counted sequence. Nothing is reserved in advance, so a damaged count cannot exhaust memory.
     pub(crate) fn many<T>(
         &mut self,
         mut one: impl FnMut(&mut Self) -> Result<T, LoadError>,

@@ -1,86 +1,86 @@
 //! Reads a list's folder: `items.txt`, `exceptions.txt` and `SOURCE.toml`.
 //!
-//! Used by the build script for the lists that ship and at run time for a user's own.
+//! The build script uses it for the bundled lists, and the program for a user's own lists.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-/// How text must resemble an entry.
+/// How closely text must match an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MatchMode {
-    /// Letter for letter, case and accents included: "MA" and never "ma".
+    /// Letter by letter, including case and accents: "MA" but never "ma".
     Exact,
-    /// Whatever the case and the accents.
+    /// In any case and with any accents.
     Folded,
-    /// As `Folded`, and with one typing error in one word of six letters or more.
+    /// Like `Folded`, also with one typing error in one word of six letters or more.
     #[serde(rename = "distance-1")]
     Distance1,
 }
 
-/// What a list's entries say.
+/// The role of a list's entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// An entry may itself identify somebody.
     Phi,
-    /// An entry announces or belongs to something that does: a title, a street type.
+    /// An entry announces, or belongs to, something that does: a title, a street type.
     Cue,
     /// An entry is an ordinary or medical word that only looks like a name.
     Exception,
 }
 
-/// `SOURCE.toml`: where a list comes from and how it is used.
+/// `SOURCE.toml`: the origin of a list and its use.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Source {
-    /// What the list holds, in a line.
+    /// Its content, in one line.
     pub title: String,
-    /// Package and version, or who compiled it.
+    /// Package and version, or the compiler of the list.
     pub origin: String,
     /// SPDX identifier, or "public domain".
     pub licence: String,
-    /// The attribution that the licence asks for.
+    /// The attribution that the licence requires.
     #[serde(default)]
     pub attribution: String,
-    /// Day the items were made, `YYYY-MM-DD`.
+    /// Day on which the items were made, `YYYY-MM-DD`.
     pub date: String,
     /// ISO 639-1 code, or "any".
     pub language: String,
-    /// Label that an entry suggests; empty for cues and exceptions.
+    /// The label that an entry suggests; empty for cues and exceptions.
     #[serde(default)]
     pub label: String,
-    /// How text must resemble an entry.
+    /// How closely text must match an entry.
     #[serde(rename = "match")]
     pub match_mode: MatchMode,
     /// Entries with fewer letters are left out of the automaton.
     pub min_length: usize,
-    /// What the entries say.
+    /// The role of the entries.
     pub role: Role,
-    /// What the number beside an entry counts; empty if there is none.
+    /// The meaning of an entry's number; empty if the list has no numbers.
     #[serde(default)]
     pub number: String,
-    /// Whether "Saint" also stands for "St", "Marys" for "Mary's" and so on.
+    /// Whether to add spelling variants: "Saint" for "St", "Marys" for "Mary's" and so on.
     #[serde(default)]
     pub variants: bool,
 }
 
-/// A list as its folder holds it.
+/// The content of a list's folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List {
     /// The folder's name.
     pub id: String,
     /// Its `SOURCE.toml`.
     pub source: Source,
-    /// Entries with their numbers (0 where the list has none).
+    /// Entries with their numbers (0 in a list without numbers).
     pub items: Vec<(String, u32)>,
-    /// Entries that are ordinary words too.
+    /// Entries that are also ordinary words.
     pub exceptions: Vec<String>,
 }
 
-/// Why a list cannot be used. Lists hold no patient's data, so entries may be named.
+/// Why a list cannot be used. Lists contain no patient data, so messages may quote entries.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
@@ -89,7 +89,7 @@ pub enum SourceError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
     /// `SOURCE.toml` has an unknown, missing or mistyped key.
@@ -100,18 +100,18 @@ pub enum SourceError {
         /// The parser's message, with line and key.
         message: String,
     },
-    /// A line is no entry.
+    /// A line is not an entry.
     #[error("{}:{line}: {fault}", path.display())]
     Line {
         /// The file.
         path: PathBuf,
         /// Counted from one.
         line: usize,
-        /// What is wrong with it.
+        /// The problem.
         fault: &'static str,
     },
-    /// The folder's name cannot serve as an id.
-    #[error("{}: a list's folder is named in lower-case letters, digits and hyphens", path.display())]
+    /// The folder's name is not a valid id.
+    #[error("{}: a list's folder name may have only lower-case letters, digits and hyphens", path.display())]
     Id {
         /// The folder.
         path: PathBuf,
@@ -122,7 +122,7 @@ impl List {
     /// Reads the list in `folder`.
     ///
     /// # Errors
-    /// [`SourceError`], naming the file and, where there is one, the line.
+    /// [`SourceError`], with the file and, if possible, the line.
     pub fn read(folder: &Path) -> Result<Self, SourceError> {
         let id = folder
             .file_name()
@@ -168,7 +168,8 @@ fn read(path: &Path) -> Result<String, SourceError> {
     })
 }
 
-/// The entries of a file: one a line, a number after a tab if the list has numbers, `#` at a line's start for comments.
+/// Reads the entries of a file: one per line, a number after a tab if the list has numbers, and comments that
+/// begin with `#`.
 fn entries(path: &Path, text: &str, numbered: bool) -> Result<Vec<(String, u32)>, SourceError> {
     let mut out = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -185,10 +186,10 @@ fn entries(path: &Path, text: &str, numbered: bool) -> Result<Vec<(String, u32)>
                 let number = number
                     .trim()
                     .parse()
-                    .map_err(|_| fault("the number after the tab is no whole number"))?;
+                    .map_err(|_| fault("the number after the tab is not a whole number"))?;
                 (entry, number)
             }
-            Some(_) => return Err(fault("a tab in a list whose SOURCE.toml names no `number`")),
+            Some(_) => return Err(fault("there is a tab, but SOURCE.toml has no `number`")),
             None => (line, 0),
         };
         let entry = entry.trim();

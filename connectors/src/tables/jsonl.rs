@@ -170,7 +170,7 @@ impl Rows {
         let record = RecordBatch::try_new(Arc::clone(&self.schema), columns.collect()).map_err(|_| {
             TableError::broken(
                 self.remote.label(),
-                format!("row {first}: does not fit into memory"),
+                format!("row {first}: cannot be put into a batch"),
             )
         })?;
         Ok(Some(Slab {

@@ -1,4 +1,5 @@
-//! What the audit answers: why something was redacted, who alone caught it, and whether its rows fit their notes.
+//! Queries of the audit: why something was redacted, which member alone caught it, and whether its rows match
+//! their notes.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
@@ -263,7 +264,7 @@ async fn notes_to_review_are_counted_by_reason_in_footer_and_report() {
     let both = dropped.with(Reason::LowMargin);
     let mut reviews = vec![Review::default(); 8];
     (reviews[1], reviews[2]) = (dropped, both);
-    // A tombstone is nobody's to look at.
+    // A tombstone needs no review.
     reviews[5] = both;
     writer.push(&notes.reviewed(&reviews).unwrap(), &audit).unwrap();
     let receipt = writer.commit(&store).await.unwrap().unwrap();

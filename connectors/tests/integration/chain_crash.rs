@@ -1,7 +1,7 @@
-//! A writer killed at each named point, on a store that fails in each way, and started again: nothing is lost, nothing
-//! is there twice, nothing half-written can be seen.
+//! A writer is killed at each named point, on a store with each kind of failure, and restarted: nothing is
+//! lost, nothing is duplicated, and nothing half-written is visible.
 //!
-//! The writer is this very test, run again as a process of its own with an environment that says so.
+//! The writer is this test itself, run as a separate process and selected by its environment.
 
 #![allow(
     clippy::unwrap_used,
@@ -25,7 +25,7 @@ const CHILD: &str = "LETHE_TEST_CRASH_CHILD";
 const LOG: i64 = 30;
 const FILE: i64 = 6;
 
-/// The writer's life: from where the chain ends to the end of the log.
+/// Runs the writer from the chain's end to the log's end.
 #[tokio::main(flavor = "current_thread")]
 async fn write(folder: &Path) {
     let config = StoreConfig::Folder(FolderConfig {
@@ -84,7 +84,7 @@ fn a_writer_killed_anywhere_loses_and_doubles_nothing() {
                 let killed = run(folder.path(), Some(format!("{point}:{nth}")), faults);
                 const SIGABRT: i32 = 6;
                 assert_eq!(killed.signal(), Some(SIGABRT), "{point}:{nth} was never passed");
-                // Whatever was visible at the moment of the crash is whole.
+                // Everything visible at the moment of the crash is complete.
                 assert_intact(folder.path(), None);
                 let finished = run(folder.path(), None, faults);
                 assert!(finished.success(), "{point}:{nth} {faults}");
@@ -101,7 +101,7 @@ fn a_writer_killed_anywhere_loses_and_doubles_nothing() {
     assert_eq!((lost, doubled), (0, 0));
 }
 
-/// Inspects the folder; gives its rows.
+/// Inspects the folder and returns its rows.
 #[tokio::main(flavor = "current_thread")]
 async fn assert_intact(folder: &Path, next: Option<i64>) -> i64 {
     let store = Folder::open(&FolderConfig {

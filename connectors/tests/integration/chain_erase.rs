@@ -1,4 +1,4 @@
-//! Rows that are erased while a writer extends their chain, in a store that fails, and with the fields of a message.
+//! Erases rows while a writer extends their chain, in a failing store, and with fields of a message.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
@@ -58,7 +58,7 @@ async fn a_writer_goes_on_after_its_last_file_was_erased_and_so_does_one_that_op
     };
     append(&mut writer, 0..20).await;
     erase(&store, &[3, 4]).await;
-    // It has the digest from before, and the next writer the one from after.
+    // It has the old digest, and the next writer the new one.
     append(&mut writer, 20..40).await;
     assert!(look(&store).await.is_intact());
     erase(&store, &[3, 25]).await;
@@ -67,7 +67,7 @@ async fn a_writer_goes_on_after_its_last_file_was_erased_and_so_does_one_that_op
     erase(&store, &[5, 26, 41]).await;
     let report = look(&store).await;
     assert!(report.is_intact(), "{report}");
-    // Offset 3 was erased already.
+    // Offset 3 was erased before.
     assert_eq!((report.chains[0].erased, report.erasures.len()), (6, 3));
     let footer = read_footer(&store, &chain().notes_name(0)).await.unwrap();
     assert_eq!((footer.erased, footer.rows()), (3, 20));
@@ -130,7 +130,7 @@ async fn an_erasure_goes_on_through_a_store_that_fails_now_and_then() {
     let record = record(&*inner, &of(&*inner, &[3, 4]).await).await;
     assert_eq!(record.files.len(), 2);
     write(&*inner, &record).await.unwrap();
-    // The first answer is lost, the second request is refused.
+    // The first response is lost, the second request is refused.
     let faults = Faults::parse("replace:1=fail-after,replace:2=fail-before").unwrap();
     let store = Faulty::new(Arc::clone(&inner) as Arc<dyn Store>, faults);
     replace(&store, &record, |_| {}).await.unwrap();

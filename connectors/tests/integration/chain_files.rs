@@ -1,4 +1,4 @@
-//! The files themselves: what a writer refuses, what stands in them and what must not, who can read them.
+//! The files themselves: what a writer refuses, what they must and must not contain, who can read them.
 
 #![allow(
     clippy::unwrap_used,
@@ -109,7 +109,7 @@ async fn a_second_file_is_not_sealed_before_the_first_has_its_receipt() {
     let (notes, audit) = rows(0..3);
     writer.push(&notes, &audit).unwrap();
     let sealed = writer.seal().unwrap().unwrap();
-    // The writer takes rows meanwhile.
+    // The writer accepts rows in the meantime.
     let (notes, audit) = rows(3..6);
     writer.push(&notes, &audit).unwrap();
     assert!(matches!(writer.seal(), Err(ChainError::NoReceipt { .. })));
@@ -251,7 +251,7 @@ async fn a_chain_goes_on_under_a_weaker_mode_only_if_that_is_acknowledged() {
         );
     }
     assert!(open(Some("safe-harbor"), None).await.is_ok());
-    // A gap in between does not hide what the files before it were written under.
+    // A gap in between does not hide the settings of the files before it.
     let weaker = Fingerprints {
         mode: None,
         ..fingerprints()
@@ -301,7 +301,7 @@ async fn no_value_of_a_row_stands_in_the_metadata() {
             assert_eq!(column.column_index_offset().is_some(), numbers, "{name}: {path}");
             assert!(column.bloom_filter_offset().is_none());
         }
-        // All that is no page of data: indexes and footer.
+        // Everything except data pages: indexes and footer.
         let rest = &bytes[pages_end as usize..];
         assert!(!contains(rest, "Zebedee") && !contains(rest, "778812"), "{name}");
     }
@@ -401,7 +401,7 @@ async fn a_new_chain_of_a_dataset_is_compared_with_the_others() {
         acknowledged: acknowledged.map(str::to_owned),
         ..fingerprints()
     };
-    // The lane of another partition finds no file to compare with; the dataset does.
+    // The lane of another partition has no file to compare with; the dataset has.
     let other = ChainId::new("another", 7);
     let opened = LaneWriter::open(&store, other, 0, weaker(None), Encoding::default()).await;
     assert!(opened.is_ok());
@@ -427,7 +427,7 @@ async fn a_policy_that_makes_other_codes_than_before_is_acknowledged() {
         ..newer.clone()
     };
     assert!(check_dataset(&store, &acknowledged).await.is_ok());
-    // Another policy is a decision of its own.
+    // Another policy is a separate decision.
     let another = Fingerprints {
         policy: "another".to_owned(),
         ..newer

@@ -1,4 +1,4 @@
-//! What an inspection says of a chain, and which audit files it lets go.
+//! The inspection of a chain, and the audit files that it removes.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
@@ -27,7 +27,8 @@ async fn inspection_names_each_kind_of_fault() {
     assert_eq!(whole.chains[0].codes["invalid_payload"], 2);
     assert!(serde_json::to_string(&whole).unwrap().contains("\"partition\":3"));
 
-    // A file replaced by one of other rows: as long, by its own footer sound, but not what this chain's place needs.
+    // A file replaced by one with other rows: equally long, consistent with its own footer, but wrong at its
+    // position in the chain.
     let audit = store.list("audit").await.unwrap()[0].name.clone();
     store.delete(&audit).await.unwrap();
     store.delete(&chain().notes_name(5)).await.unwrap();
@@ -95,7 +96,7 @@ async fn an_audit_file_that_may_still_be_named_is_kept_until_it_is_old() {
     assert_eq!(report.orphans.len(), 1);
     let hour = Duration::from_secs(3600);
     assert!(remove_orphans(&store, &report, hour).await.unwrap().is_empty());
-    // It was alive after all: now the file is named, and no age makes it an orphan.
+    // It was still running: now the file is named, and at no age an orphan.
     writer.commit(&store).await.unwrap();
     assert!(
         remove_orphans(&store, &report, Duration::ZERO)

@@ -1,4 +1,4 @@
-//! Audit rows held against the notes that they are of.
+//! Checks of audit rows against their notes.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
@@ -20,7 +20,7 @@ fn place(at: &str) -> Place {
     at.parse().unwrap()
 }
 
-/// The dataset with other audit rows, all digests made to fit.
+/// Returns the dataset with other audit rows and consistent digests.
 async fn with_audit(store: &dyn Store, edit: impl FnOnce(RecordBatch) -> RecordBatch) -> Report {
     let mut files = files(store).await;
     let audit = files
@@ -47,7 +47,7 @@ async fn with_audit(store: &dyn Store, edit: impl FnOnce(RecordBatch) -> RecordB
         .unwrap()
 }
 
-/// The rows with another column of numbers.
+/// Returns the rows with another column of numbers.
 fn numbers(rows: &RecordBatch, column: &str, edit: impl Fn(&mut [u32])) -> RecordBatch {
     let mut values = rows[column].as_primitive::<UInt32Type>().values().to_vec();
     edit(&mut values);
@@ -115,7 +115,7 @@ async fn audit_rows_that_do_not_fit_their_notes_are_named_by_what_is_wrong() {
 #[tokio::test]
 async fn a_redaction_without_its_row_and_a_row_of_no_note_are_named() {
     let store = store().await;
-    // The third row says that it is of the second note.
+    // The third row claims to belong to the second note.
     let moved = with_audit(&store, |rows| {
         let offsets = arrow_array::Int64Array::from(vec![0, 0, 1]);
         replaced(&rows, "offset", Arc::new(offsets))

@@ -1,8 +1,9 @@
-//! Two or three writers that all believe one partition is theirs, stores that fail, and writers that die anywhere: at
-//! every moment a reader finds an intact chain, and at the end each record exactly once.
+//! Two or three writers that all believe that they own one partition, failing stores, and writers that die
+//! anywhere: at every moment a reader finds an intact chain, and at the end each record exactly once.
 //!
-//! Each writer is a future that a driver polls by the throw of a seeded die; the store yields before and after each
-//! request, so a writer can be interrupted, overtaken or killed at each step that another could notice.
+//! Each writer is a future that a driver polls in a seeded random order; the store yields before and after
+//! each request, so a writer can be interrupted, overtaken or killed at every step that another one could
+//! notice.
 
 #![allow(
     clippy::unwrap_used,
@@ -35,7 +36,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use chain_common::{chain, fingerprints, rows};
 
-/// Offsets of the log: 0 to this.
+/// The log has the offsets from 0 to this.
 const LOG: i64 = 48;
 
 struct Dice(u64);
@@ -51,7 +52,7 @@ impl Dice {
     }
 }
 
-/// Lets the driver in before and after each request.
+/// Yields to the driver before and after each request.
 #[derive(Debug)]
 struct Yielding(Arc<dyn Store>);
 
@@ -61,7 +62,7 @@ async fn pause() {
         if std::mem::replace(&mut waited, true) {
             Poll::Ready(())
         } else {
-            // For the one writer that no driver polls.
+            // For the one writer without a driver.
             context.waker().wake_by_ref();
             Poll::Pending
         }
@@ -104,21 +105,21 @@ impl Store for Yielding {
     }
 }
 
-/// Which offsets of the log have no record, as a transaction's markers have none.
+/// Returns the offsets of the log without a record, like those of transaction markers.
 fn is_marker(seed: u64, offset: i64) -> bool {
     Dice(seed ^ (offset as u64) << 20).below(7) == 0
 }
 
-/// What all writers of a schedule share.
+/// The shared state of all writers of a schedule.
 struct World {
     seed: u64,
-    /// Least offset that the log still has: only ever grows.
+    /// The smallest offset in the log; it only grows.
     earliest: AtomicI64,
     receipts: Mutex<Vec<Receipt>>,
     lost_races: AtomicI64,
 }
 
-/// One life of one writer: opens the chain, writes to the log's end or to an error that no retry cures.
+/// One life of a writer: opens the chain and writes to the log's end, or to an error that no retry fixes.
 async fn live(world: Arc<World>, store: Arc<dyn Store>, mut dice: Dice) {
     let start = world.earliest.load(Ordering::SeqCst);
     let encoding = Encoding {
@@ -161,7 +162,7 @@ async fn live(world: Arc<World>, store: Arc<dyn Store>, mut dice: Dice) {
     }
 }
 
-/// What a reader knows of the chain, kept from one look to the next: files never change.
+/// What a reader has seen of the chain so far: files never change.
 #[derive(Default)]
 struct Reader {
     files: Vec<String>,
@@ -169,8 +170,8 @@ struct Reader {
 }
 
 impl Reader {
-    /// Every file is whole, each begins where the one before ends, none has gone or come in between, and the audit
-    /// that each names is there.
+    /// Checks that every file is complete, begins at the end of the previous one, that none has disappeared
+    /// or appeared in between, and that each named audit file exists.
     async fn look(&mut self, store: &dyn Store, seed: u64) {
         let files: Vec<String> = store
             .list("notes")
@@ -193,7 +194,7 @@ impl Reader {
     }
 }
 
-/// The offsets that the chain's files hold, read back with Arrow.
+/// Returns the offsets in the chain's files, read with Arrow.
 async fn offsets_in(store: &dyn Store) -> Vec<i64> {
     let mut offsets = Vec::new();
     for file in store.list("notes").await.unwrap() {
@@ -239,7 +240,7 @@ impl fmt::Display for Totals {
     }
 }
 
-/// Runs one schedule against a store, and adds what came of it.
+/// Runs one schedule against a store and records its result.
 async fn schedule(store: Arc<dyn Store>, seed: u64, totals: &mut Totals) {
     let mut dice = Dice(seed);
     let world = Arc::new(World {
@@ -298,8 +299,8 @@ async fn schedule(store: Arc<dyn Store>, seed: u64, totals: &mut Totals) {
         }
     }
     drop(lives);
-    // Whatever the faults left undone, a writer on a sound store takes up: again, if what a killed one had asked of the
-    // file system is done only now.
+    // A writer on a sound store completes whatever the failures left; it retries if a request of a killed one
+    // to the file system is carried out only now.
     for again in 0..8 {
         live(Arc::clone(&world), Arc::clone(&store), Dice(seed ^ again)).await;
         reader.look(&*store, seed).await;
@@ -317,7 +318,7 @@ async fn schedule(store: Arc<dyn Store>, seed: u64, totals: &mut Totals) {
     totals.duplicated += (found.len() - distinct.len()) as u64;
     assert_eq!(found, due, "seed {seed}");
 
-    // What a receipt was given for is still there, by that very attempt.
+    // Whatever has a receipt still exists, from that very attempt.
     let receipts = world.receipts.lock().unwrap().clone();
     for receipt in &receipts {
         let footer = read_footer(&*store, receipt.file()).await.unwrap();
@@ -329,7 +330,7 @@ async fn schedule(store: Arc<dyn Store>, seed: u64, totals: &mut Totals) {
     totals.orphans += report.orphans.len();
     let removed = remove_orphans(&*store, &report, Duration::ZERO).await.unwrap();
     assert_eq!(removed.len(), report.orphans.len());
-    // Nothing that is named went with the orphans.
+    // No named audit file was removed with the orphans.
     Reader::default().look(&*store, seed).await;
 
     totals.files += report.chains[0].files as usize;
@@ -347,7 +348,7 @@ async fn competing_writers_on_failing_stores_lose_and_double_nothing() {
     }
     println!("memory: {totals}, {:.1} s", began.elapsed().as_secs_f64());
     assert_eq!((totals.lost, totals.duplicated), (0, 0));
-    // The schedules must have met what they are for.
+    // The schedules must have met the situations that they are for.
     assert!(totals.kills > 500 && totals.faults > 500 && totals.races > 100 && totals.orphans > 100);
 }
 

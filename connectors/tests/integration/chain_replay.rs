@@ -1,4 +1,4 @@
-//! Quarantined rows that are run again: which are selected, what is written, and what an inspection says of it.
+//! Replays of quarantined rows: the selection, the written parts, and their inspection.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
@@ -28,7 +28,7 @@ fn at(offset: i64) -> Coordinates {
     }
 }
 
-/// What the record at this offset is once its cause is mended.
+/// Returns the record at this offset once its cause is fixed.
 fn mended(offset: i64) -> Record {
     Record::Note(NoteEvent {
         at: at(offset),
@@ -49,7 +49,7 @@ fn under(attempt: &str) -> Selection {
     }
 }
 
-/// A chain of two files, with quarantined rows at 8, 19, 30 (first file) and 41 (second).
+/// Returns a chain of two files, with quarantined rows at 8, 19, 30 (first file) and 41 (second).
 async fn dataset() -> Memory {
     let store = Memory::default();
     write(&store, 0..35).await;
@@ -112,7 +112,7 @@ async fn replayed_rows_are_counted_and_selected_no_more() {
         "{report}"
     );
 
-    // Under the same configuration what is quarantined again is left out, unless it is asked for.
+    // Under the same configuration, rows that were quarantined again are skipped unless requested.
     let found = select(&store, &under("a")).await;
     assert_eq!((found[0].offsets.clone(), found[0].tried), (vec![30], 1));
     let all = Selection {
@@ -120,7 +120,7 @@ async fn replayed_rows_are_counted_and_selected_no_more() {
         ..under("a")
     };
     assert_eq!(select(&store, &all).await[0].offsets, [19, 30]);
-    // Under another it is tried again, by the code of the last attempt.
+    // Under another one they are retried, by the code of the last attempt.
     let coded = Selection {
         codes: vec!["too_large".parse().unwrap()],
         ..under("b")
@@ -158,11 +158,11 @@ async fn of_two_replays_at_the_same_time_one_is_refused() {
     let one = sealed(&store, &found[0], "a", vec![mended(8)]).await.unwrap();
     let other = sealed(&store, &found[0], "a", vec![mended(8)]).await.unwrap();
     one.create(&store).await.unwrap();
-    // The answer may have been lost on the way.
+    // The response may have been lost.
     one.create(&store).await.unwrap();
     let error = other.create(&store).await.unwrap_err();
     assert!(matches!(error, ReplayError::Lost { .. }), "{error}");
-    // What the other wrote before is an orphan, which goes.
+    // The file that the other wrote before is an orphan and is removed.
     let report = look(&store).await;
     assert!(report.is_intact() && report.orphans.len() == 1, "{report}");
     let removed = remove_orphans(&store, &report, std::time::Duration::ZERO)
@@ -182,7 +182,7 @@ async fn rows_of_another_file_are_refused() {
     }
 }
 
-/// A dataset with two parts of the first file and one of the second.
+/// Returns a dataset with two parts of the first file and one of the second.
 async fn replayed() -> Memory {
     let store = dataset().await;
     for (attempt, records) in [
@@ -258,7 +258,7 @@ async fn a_part_that_was_changed_dropped_or_written_twice_is_a_fault() {
     store.delete(&part(2)).await.unwrap();
     assert!(look(&store).await.is_intact());
 
-    // An audit file that is not what it was, and one that is not there.
+    // A changed and a missing audit file.
     let (audit, _) = read_replay(&store, &part(1)).await.unwrap().audit.unwrap();
     let bytes = store.read(&audit).await.unwrap();
     change(&store, &audit, rewritten(&bytes, |rows| rows, |_| {})).await;
@@ -272,7 +272,7 @@ async fn a_notes_file_that_was_changed_after_its_replay_is_a_fault() {
     let store = dataset().await;
     let found = select(&store, &under("a")).await;
     replay(&store, &found[1], "a", vec![mended(41)]).await;
-    // The last file of a chain, of which no other file of it holds a digest.
+    // The last file of a chain, whose digest no other file of the chain holds.
     let name = chain().notes_name(35);
     let bytes = store.read(&name).await.unwrap();
     change(&store, &name, rewritten(&bytes, |rows| rows, |_| {})).await;

@@ -1,5 +1,5 @@
-//! Writers of one chain that compete for real, each on a thread of its own, on a real S3-compatible server with faults
-//! put before it.
+//! Writers of one chain that compete on separate threads, on a real S3-compatible server with injected
+//! faults.
 
 #![allow(
     clippy::unwrap_used,
@@ -40,7 +40,7 @@ fn store(prefix: &str) -> Arc<dyn Store> {
     Arc::new(S3::open(&config).unwrap())
 }
 
-/// Writes to the log's end, opening the chain again after every lost race. Gives the number of races lost.
+/// Writes to the log's end and reopens the chain after every lost race. Returns the number of lost races.
 async fn write(store: Arc<dyn Store>, step: i64) -> u64 {
     let mut lost = 0;
     loop {

@@ -1,4 +1,4 @@
-//! Whoever changes, drops, swaps or adds a file of a chain is found out, and the file is named.
+//! Any change, removal, swap or addition of a chain's file is detected, and the file is named.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
@@ -14,8 +14,8 @@ use proptest::prelude::*;
 
 use chain_common::{chain, digest, files, fingerprints, open, rewritten, rows, set, store_of, write};
 
-/// A chain of each kind of file: of notes by several writers, of one writer's second file, of another edition, of a gap,
-/// and one without anything redacted.
+/// Returns a chain with each kind of file: notes of several writers, a writer's second file, another engine
+/// version, a gap, and a file without redactions.
 async fn made() -> Vec<(String, Bytes)> {
     let store = Memory::default();
     write(&store, 0..4).await;
@@ -44,7 +44,7 @@ async fn made() -> Vec<(String, Bytes)> {
     files(&store).await
 }
 
-/// That chain, made once, and its head.
+/// That chain, built once, and its head.
 static WHOLE: LazyLock<(Vec<(String, Bytes)>, Head)> = LazyLock::new(|| {
     std::thread::spawn(|| {
         run(async {
@@ -74,7 +74,8 @@ async fn held_against(head: &Head, files: &[(String, Bytes)]) -> Report {
         .unwrap()
 }
 
-/// What of a chain a tampering may leave alone: the last notes file, which nothing in the store answers for.
+/// The part of a chain where tampering may go unnoticed: the last notes file, for which nothing in the store
+/// vouches.
 fn is_last(files: &[(String, Bytes)], name: &str) -> bool {
     let last = files.iter().rev().find(|(name, _)| name.starts_with("notes/"));
     last.is_some_and(|(last, _)| last == name)
@@ -93,7 +94,7 @@ proptest! {
             let (name, bytes) = files[at].clone();
             let mut changed = bytes.to_vec();
             let byte = if near_end {
-                // Footers, where a change has the most to say.
+                // Footers, where a change has the largest effect.
                 changed.len() - 1 - byte.index(changed.len().min(600))
             } else {
                 byte.index(changed.len())
@@ -190,7 +191,7 @@ async fn a_head_that_was_kept_holds_when_the_chain_has_grown() {
         report.to_string().contains(&format!("head {}  ", now.digest)),
         "{report}"
     );
-    // A digest alone does as well.
+    // A digest alone suffices.
     let alone = Head { file: None, ..head };
     assert!(
         held_against(&alone, &chain_common::files(&store).await)
@@ -218,13 +219,13 @@ async fn a_receipt_gives_the_head_and_the_next_file_answers_for_it() {
         assert_eq!(receipt.footer().previous, heads.last().cloned());
         heads.push(receipt.digest().to_owned());
     }
-    // A writer that takes the chain up has not written what comes before.
+    // A writer that continues the chain has not written the earlier files.
     write(&store, 9..10).await;
     let footer = read_footer(&store, &chain().notes_name(9)).await.unwrap();
     assert_eq!(footer.previous, heads.pop());
 }
 
-/// The files as a version without digests wrote them, up to the file that begins at this offset.
+/// Returns the files as a version without digests wrote them, up to the file that begins at this offset.
 async fn as_before(store: &dyn Store, before: i64) -> Vec<(String, Bytes)> {
     let mut files = files(store).await;
     for (name, bytes) in &mut files {
@@ -251,7 +252,7 @@ async fn files_from_before_chains_had_digests_stand_at_the_beginning_and_are_tol
         write(&store, from..from + 3).await;
     }
     let store = store_of(&as_before(&store, 9).await).await;
-    // This program takes the chain up.
+    // This version continues the chain.
     for from in [9, 12] {
         write(&store, from..from + 3).await;
     }
@@ -262,7 +263,7 @@ async fn files_from_before_chains_had_digests_stand_at_the_beginning_and_are_tol
         report.to_string().contains("without digests: 3 files"),
         "{report}"
     );
-    // The last of them is answered for by the first that has digests.
+    // The first file with digests vouches for the last of them.
     let mut files = files(&store).await;
     let third = files
         .iter_mut()

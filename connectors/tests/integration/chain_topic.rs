@@ -1,5 +1,5 @@
-//! A dataset against the records that it was made of: what is lost, doubled, out of order, half-redacted or of another topic is found at
-//! its offset.
+//! Compares a dataset with its records: lost, duplicated, unordered, half-redacted and foreign rows are found
+//! at their offsets.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
@@ -18,7 +18,7 @@ use lethe_core::Record;
 
 use chain_common::{chain, fingerprints, record, rewritten, set, write};
 
-/// A chain of three files over offsets 0 to 12, changed, against a log of so many records.
+/// Compares a changed chain of three files over offsets 0 to 12 with a log of this many records.
 async fn compared(
     log: Log,
     change: impl Fn(&str, RecordBatch) -> RecordBatch,
@@ -44,7 +44,7 @@ async fn compared(
     against(&changed, log, missing).await
 }
 
-/// Makes a footer count the rows that the file has after a change, as somebody who covers his tracks would.
+/// Makes a footer count the changed rows, as an attacker would.
 fn count_rows<'a>(
     bytes: &'a bytes::Bytes,
     name: &'a str,
@@ -71,7 +71,7 @@ fn count_rows<'a>(
         let span = number(pairs, "lethe.next_offset") - number(pairs, "lethe.first_offset");
         let length = rows.num_rows() as i64;
         set(pairs, "lethe.rows", length.to_string());
-        // A row too many makes room for itself.
+        // The footer makes room for an additional row.
         set(pairs, "lethe.skipped", (span - length).max(0).to_string());
         if length > span {
             let next = number(pairs, "lethe.first_offset") + length;
@@ -141,7 +141,7 @@ fn with(rows: &RecordBatch, column: &str, values: arrow_array::ArrayRef) -> Reco
     RecordBatch::try_new(rows.schema(), columns).unwrap()
 }
 
-/// A column of strings in which the value of one row is another.
+/// Returns a column of strings with another value in one row.
 fn changed(rows: &RecordBatch, column: &str, at: usize, value: Option<&str>) -> RecordBatch {
     let old = rows[column].as_string::<i32>();
     let values = (0..old.len()).map(|row| match row == at {

@@ -1,4 +1,4 @@
-//! What real brokers answer: reached, refused, missing. Run by `scripts/test`, which starts them.
+//! Responses of real brokers: reached, refused, missing. `scripts/test` starts the brokers.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail as the tests do")]
 
@@ -34,7 +34,7 @@ fn connect(config: &KafkaConfig) -> Cluster {
     Cluster::connect(config, TIMEOUT).unwrap()
 }
 
-/// Creates a topic of this run's own.
+/// Creates a topic for this run.
 fn topic(brokers: &str, stem: &str, partitions: i32) -> String {
     let name = format!("settings-{stem}-{}", std::process::id());
     let admin: AdminClient<DefaultClientContext> = rdkafka::ClientConfig::new()

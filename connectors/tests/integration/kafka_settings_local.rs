@@ -83,7 +83,7 @@ fn the_value_that_lethe_sets_itself_is_no_change() {
 fn every_refused_key_is_one_that_librdkafka_has() {
     let native = rdkafka::ClientConfig::new().create_native_config().unwrap();
     for key in REFUSED.iter().flat_map(|rule| rule.keys) {
-        // Legacy topic settings and unset ones are known, but have no value to give.
+        // Legacy topic settings and unset ones are known, but have no value.
         let known = native.get(key).is_ok()
             || rdkafka::ClientConfig::new()
                 .set(*key, "")
@@ -283,7 +283,7 @@ fn fetch_buffers_stay_within_the_budget() {
                 let client = config.client_config(FetchBudget { bytes, queues }).unwrap();
                 let number = |key| client.get(key).unwrap().parse::<usize>().unwrap();
                 let queued = number("queued.max.messages.kbytes") * 1024 * queues;
-                // librdkafka raises a fetch to `message.max.bytes`, which is 1,000 at least.
+                // librdkafka raises a fetch to `message.max.bytes`, which is at least 1,000.
                 let fetch = number("fetch.max.bytes").max(number("message.max.bytes"));
                 let expanded = fetch * brokers * MOST_EXPANSION;
                 assert!(

@@ -1,4 +1,4 @@
-//! Tests of sources, stores and chains against real servers. One binary, so that it is linked once.
+//! Tests of sources, stores and chains against real servers, in one binary to link only once.
 
 mod chain_audit;
 mod chain_common;

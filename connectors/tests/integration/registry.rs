@@ -1,7 +1,8 @@
-//! Schemas from a real registry (Apicurio, by Confluent's protocol), and from servers that misbehave.
+//! Schemas from a real registry (Apicurio, with Confluent's protocol), and from misbehaving servers.
 //!
-//! The misbehaving ones are sockets of the test that write what the test says: a login that is refused or looked at, an
-//! answer that is no registry's. The real registry has no login, so that one is sent rightly is seen only there.
+//! The misbehaving servers are sockets of the test with fixed responses: a refused or inspected login, a
+//! response that is not a registry's. The real registry has no login, so only those test that one is sent
+//! correctly.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
@@ -29,7 +30,7 @@ fn variable(name: &str) -> String {
     })
 }
 
-/// A format with the fields of the golden notes.
+/// Returns a format with the fields of the golden notes.
 fn format(kind: &str, registry: &Value) -> Box<dyn Format> {
     let config = json!({
         "kind": kind,
@@ -42,12 +43,12 @@ fn format(kind: &str, registry: &Value) -> Box<dyn Format> {
     build(&serde_json::from_value::<FormatConfig>(config).unwrap()).unwrap()
 }
 
-/// The payload with this schema id in its frame.
+/// Returns the payload with this schema id in its frame.
 fn framed(payload: &[u8], id: u32) -> Vec<u8> {
     [&[0][..], &id.to_be_bytes(), &payload[5..]].concat()
 }
 
-/// Registers a schema, and says its id.
+/// Registers a schema and returns its id.
 fn register(url: &str, ca: Option<&str>, subject: &str, schema: Value) -> u32 {
     let mut client = reqwest::Client::builder();
     if let Some(path) = ca {
@@ -72,7 +73,7 @@ fn register(url: &str, ca: Option<&str>, subject: &str, schema: Value) -> u32 {
     u32::try_from(id).unwrap()
 }
 
-/// The registry that `scripts/with-servers` started, over TLS.
+/// Returns the registry that `scripts/with-servers` started, over TLS.
 fn secure() -> (String, String) {
     (
         variable("LETHE_TEST_REGISTRY"),
@@ -188,12 +189,12 @@ fn a_registry_that_dies_freezes_and_comes_back_costs_no_record() {
     assert!(away.contains("does not respond in time"), "{away}");
     script(&["resume"]);
     script(&["kill"]);
-    // A connection that was open is torn down first; the next one finds nobody.
+    // An open connection is closed first; the next one finds no server.
     let away = || asks.prepare(&note).unwrap_err().to_string();
     let told = [away(), away()];
     assert!(told.iter().all(|told| told.contains(url)), "{told:?}");
     assert!(told[1].to_lowercase().contains("refused"), "{told:?}");
-    // What it said once is enough.
+    // The first response is cached.
     knows.prepare(&note).unwrap();
     assert_eq!(knows.read(&note).unwrap().text.expose(), TEXT);
 
@@ -205,7 +206,7 @@ fn a_registry_that_dies_freezes_and_comes_back_costs_no_record() {
     script(&["stop"]);
 }
 
-/// A server that answers each request by what `answer` makes of its path, and keeps what it was asked.
+/// A server that responds to each request with `answer` of its path, and records the requests.
 struct Server {
     url: String,
     asked: Arc<Mutex<Vec<String>>>,
@@ -234,7 +235,7 @@ impl Server {
                     "HTTP/1.1 {status} x\r\nContent-Length: {}\r\nLocation: http://127.0.0.1:1/\r\nConnection: close\r\n\r\n{body}",
                     body.len()
                 );
-                // The client may have hung up on a long answer.
+                // The client may have closed the connection during a long response.
                 drop(stream.write_all(reply.as_bytes()));
             }
         });
@@ -283,7 +284,8 @@ fn who_does_not_answer_as_a_registry_does_is_away_and_its_words_are_not_repeated
 
 #[test]
 fn a_schema_whose_references_come_slowly_is_given_up_in_time() {
-    // Each answer comes within the limit of one request, and names one more schema: half a minute in all.
+    // Each response arrives within the limit of one request and refers to one more schema: half a minute in
+    // all.
     let server = Server::start(|path| {
         std::thread::sleep(Duration::from_millis(500));
         let depth = path.matches('x').count() + 1;

@@ -1,6 +1,7 @@
-//! A folder as a store: create-only under a race, and what is said when the file system says no.
+//! A folder as a store: create-only under a race, and the messages when the file system refuses.
 //!
-//! The full and the read-only file system are real ones, mounted by a copy of this test in a mount namespace of its own.
+//! The full and the read-only file system are real ones, mounted by a copy of this test in a separate mount
+//! namespace.
 
 #![allow(
     clippy::unwrap_used,
@@ -24,7 +25,7 @@ fn open(path: &Path) -> Result<Folder, StoreError> {
 #[tokio::test]
 async fn a_folder_keeps_the_promises_of_a_store() {
     let folder = tempfile::tempdir().unwrap();
-    // The folder and its parents are made at the first write, not before.
+    // The folder and its parents are created at the first write, not before.
     let root = folder.path().join("not/yet");
     let store = open(&root).unwrap();
     assert!(store.list("").await.unwrap().is_empty());
@@ -94,7 +95,7 @@ async fn of_many_writers_of_one_name_exactly_one_succeeds_and_its_bytes_are_ther
         let name = format!("notes/{round}");
         let writers: Vec<_> = (0..8u8)
             .map(|writer| {
-                // Each a store of its own, as each process has.
+                // Separate stores, as in separate processes.
                 let store = open(folder.path()).unwrap();
                 let name = name.clone();
                 tokio::spawn(async move {
@@ -154,9 +155,9 @@ async fn a_name_that_is_too_long_for_the_file_system_is_named() {
 
 const CHILD: &str = "LETHE_TEST_STORE_CHILD";
 
-/// Runs the named test again with a folder `fs` that the shell commands `mount` prepare, in a namespace in which they
-/// may mount: as root, or as the namespace's own root. Where neither is allowed, as in most containers, the commands
-/// `instead` prepare it by limits and permissions.
+/// Runs the named test again with a folder `fs` that the shell commands `mount` prepare in a namespace in
+/// which they may mount: as root, or as the namespace's own root. If neither is allowed, as in most
+/// containers, the commands `instead` prepare it with limits and permissions.
 fn with_folder(test: &str, mount: &str, instead: &str) {
     let run = format!("exec \"$0\" --exact store_local::{test} --nocapture");
     let attempts = [
@@ -178,7 +179,7 @@ fn with_folder(test: &str, mount: &str, instead: &str) {
             .arg(std::env::current_exe().unwrap())
             .env(CHILD, folder.path());
         let out = command.output().unwrap();
-        // Without the second, a name that no test has would pass.
+        // Without the second check, a misspelt test name would pass.
         if out.status.success() && String::from_utf8_lossy(&out.stdout).contains("1 passed") {
             return;
         }
@@ -218,7 +219,7 @@ async fn a_full_disk_is_named_and_nothing_half_written_can_be_seen() {
         0,
         "the room was not given back"
     );
-    // With room again the same write goes through.
+    // Once there is room again, the same write succeeds.
     store.delete("notes/1").await.unwrap();
     store.create("notes/2", vec![2; 300_000].into()).await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! A real S3-compatible server as a store, and the same behind a proxy that misbehaves.
+//! A real S3-compatible server as a store, also behind a misbehaving proxy.
 
 #![allow(
     clippy::unwrap_used,
@@ -26,7 +26,7 @@ fn variable(name: &str) -> String {
     })
 }
 
-/// The server's bucket under a prefix of this test's own.
+/// Returns the server's bucket under a prefix for this test.
 fn config() -> S3Config {
     let text = serde_json::json!({
         "bucket": variable("LETHE_TEST_S3_BUCKET"),
@@ -45,7 +45,7 @@ fn config() -> S3Config {
 
 fn uuid() -> String {
     let folder = tempfile::tempdir().unwrap();
-    // A name that no other run has.
+    // A unique name.
     let name = folder
         .path()
         .file_name()
@@ -57,7 +57,7 @@ fn uuid() -> String {
     format!("{name}-{}", std::process::id())
 }
 
-/// A proxy before the server, and a store that knows only the proxy.
+/// Returns a proxy before the server, and a store that knows only the proxy.
 fn behind(method: &'static str, plan: Vec<Mischief>) -> (Proxy, S3) {
     let proxy = Proxy::start(&variable("LETHE_TEST_S3_ENDPOINT"), method, plan);
     let mut config = config();
@@ -134,8 +134,8 @@ async fn an_object_is_replaced_only_while_it_is_of_the_version_that_was_read() {
     assert_eq!(store.list("a").await.unwrap().len(), 1);
 }
 
-/// A server that refuses may close the connection before it has read a large object, and then the client sees a broken
-/// connection instead of the refusal.
+/// A server that refuses may close the connection before it has read a large object; then the client sees a
+/// broken connection instead of the refusal.
 #[tokio::test]
 async fn a_taken_name_is_reported_as_taken_whatever_the_size_of_the_object() {
     let store = S3::open(&config()).unwrap();
@@ -293,7 +293,7 @@ async fn a_store_that_answers_429_500_503_resets_or_is_slow_is_asked_again() {
 #[tokio::test]
 async fn a_put_whose_answer_was_lost_is_recognised_as_done() {
     for swallowed in [Mischief::SwallowAnswer, Mischief::Slow(Duration::from_secs(3))] {
-        // The audit's answer is lost, and then the notes'.
+        // The audit's response is lost, and then the notes'.
         let (proxy, store) = behind("PUT", vec![swallowed, swallowed]);
         let mut writer = LaneWriter::open(&store, chain(), 0, fingerprints(), Encoding::default())
             .await

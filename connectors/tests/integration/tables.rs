@@ -1,4 +1,4 @@
-//! Tables as a warehouse exports them: the same rows whatever they are written in, from any row on, and damage that is told.
+//! Exported tables of a warehouse: the same rows in every format and from any row on, and reported damage.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
@@ -58,7 +58,7 @@ fn csv() -> Vec<u8> {
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
-    // Two members, as tools that compress in parallel write them.
+    // Two members, as written by tools that compress in parallel.
     let (one, other) = bytes.split_at(bytes.len() / 3);
     let pack = |part: &[u8]| {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
@@ -171,7 +171,7 @@ fn reading_on_from_the_start_of_a_slab_gives_the_slabs_that_follow() {
     }
 }
 
-/// Rows with a list of notes each: none, one, two; and a struct that is null in some.
+/// Returns rows with a list of notes each: none, one, two; and a struct that is null in some.
 fn nested() -> RecordBatch {
     let note = Fields::from(vec![
         Field::new("kind", DataType::Utf8, true),

@@ -1,22 +1,24 @@
-//! Exact forms: which lists hold a key, by how the text writes it. Resolved once, when a dictionary is read.
+//! Exact forms: the lists that hold a key, by its spelling in the text. Resolved once, when a dictionary is
+//! read.
 
 use std::collections::HashMap;
 
 use super::{NONE, Record};
 use crate::list::ListSet;
 
-/// What the lists say of a key of exact lists.
+/// The list sets of a key of exact lists.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Forms {
-    /// The number of the set of lists that hold the key however it is written.
+    /// Number of the set of lists that hold the key however it is written.
     any: u32,
-    /// The written forms, and the number of the set of each.
+    /// The exact forms with the number of each one's set.
     written: Vec<(String, u32)>,
 }
 
 impl Forms {
-    /// Replaces each record's row of `rows` by one of the forms that are returned, [`NONE`] for a record that no exact list
-    /// holds. Adds the sets of lists that they need to `sets`. Rows and sets of `records` must be in bounds.
+    /// Replaces each record's row of `rows` by the index of one of the returned forms, [`NONE`] for a record
+    /// without an exact list. Adds the needed sets of lists to `sets`. Rows and sets of `records` must be in
+    /// bounds.
     pub(super) fn resolve(
         records: &mut [Record],
         rows: &[Vec<(ListSet, String)>],
@@ -58,7 +60,8 @@ impl Forms {
         forms
     }
 
-    /// The number of the set of lists that hold the key, if `is_written` tells whether the text has a form.
+    /// Returns the number of the set of lists that hold the key; `is_written` tests whether the text has a
+    /// form.
     #[inline]
     pub(super) fn set(&self, is_written: impl Fn(&str) -> bool) -> u32 {
         let written = self.written.iter().find(|(form, _)| is_written(form));

@@ -1,4 +1,4 @@
-//! From a dictionary file's bytes to a dictionary, everything that points elsewhere checked.
+//! Parses a dictionary file and checks all references within it.
 
 use std::borrow::Cow;
 use std::sync::Mutex;
@@ -12,7 +12,7 @@ use crate::read::{LoadError, Reader};
 use crate::source::{MatchMode, Role};
 
 impl Dictionary {
-    /// `verify` compares the digest too.
+    /// Parses the bytes; `verify` also checks the digest.
     pub(super) fn parse(bytes: Cow<'static, [u8]>, verify: bool) -> Result<Self, LoadError> {
         let own = |part: &[u8]| -> Cow<'static, [u8]> { Cow::Owned(part.to_vec()) };
         let (mut from, digest) = Reader::open(&bytes, verify)?;
@@ -35,14 +35,14 @@ impl Dictionary {
                 && (record.exacts as usize) < exacts.len();
             sound
                 .then_some(record)
-                .ok_or(LoadError::Damaged("a record points nowhere"))
+                .ok_or(LoadError::Damaged("a record has an invalid reference"))
         })?;
         let near_words = from.many(Reader::str)?;
         let near_prefixes = from.many(Reader::str)?;
         let automaton = from.bytes()?;
         let small = u32::try_from(automaton.len()).is_ok();
         let automaton = Fst::new(own(automaton)).ok().filter(|_| small);
-        let automaton = automaton.ok_or(LoadError::Damaged("the automaton is not one"))?;
+        let automaton = automaton.ok_or(LoadError::Damaged("the automaton is invalid"))?;
         let those = |mode: MatchMode| {
             lists
                 .iter()

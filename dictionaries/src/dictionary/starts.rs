@@ -1,15 +1,16 @@
-//! Where the first letters of a key lead: saves the first steps of each walk, and ends most walks of words that begin no key.
+//! A table of the first letters of keys: saves the first steps of each walk, and ends most walks of words
+//! that begin no key.
 
 use super::{At, NONE};
 
-/// Letters of a start.
+/// Number of letters in a start.
 const LETTERS: usize = 3;
 
-/// Where each three letters from "aaa" to "zzz" lead from the root of an automaton.
+/// The positions of three letters from "aaa" to "zzz" in an automaton.
 #[derive(Default)]
 pub(super) struct Starts {
     after: Vec<At>,
-    /// A bit for each letter that can follow, and [`ALIVE`] if the three lead anywhere.
+    /// A bit for each letter that can follow, and [`ALIVE`] if the three letters lead anywhere.
     next: Vec<u32>,
 }
 
@@ -17,8 +18,8 @@ pub(super) struct Starts {
 const ALIVE: u32 = 1 << 31;
 
 impl Starts {
-    /// The starts of the automaton with this root, `step` being one step in it and `classes` what can follow, by
-    /// [`class`](super::class).
+    /// Returns the starts of the automaton with this root; `step` follows one byte and `classes` returns what
+    /// can follow, by [`class`](super::class).
     pub(super) fn new(root: At, step: impl Fn(At, u8) -> Option<At>, classes: impl Fn(At) -> u32) -> Self {
         let after = |from: &[Option<At>]| -> Vec<Option<At>> {
             from.iter()
@@ -36,11 +37,11 @@ impl Starts {
         }
     }
 
-    /// Whether a word that begins with these four bytes, or is of three and a zero, all in lower case, leads nowhere for its
-    /// first three or four ASCII letters.
+    /// Returns whether no key begins with the first three or four ASCII letters of a word, given as four
+    /// lower-case bytes (three and a zero for a word of three).
     #[inline]
     pub(super) fn is_nowhere(&self, word: u32) -> bool {
-        // No branch until the end: in letters at random none could be foretold.
+        // No branch until the end: with random letters it would be mispredicted.
         let [first, second, third, fourth] = word.to_le_bytes().map(|byte| byte.wrapping_sub(b'a'));
         let letters = (first < 26) & (second < 26) & (third < 26);
         let place = usize::from(first) * 676 + usize::from(second) * 26 + usize::from(third);
@@ -51,8 +52,8 @@ impl Starts {
         letters & ends & (next & follows == 0)
     }
 
-    /// Where the folded first letters of `word` lead, `None` for nowhere, and its other letters; `None` if it does not begin
-    /// with three ASCII letters.
+    /// Returns the position after the folded first letters of `word`, `None` for nowhere, and the other
+    /// letters; `None` if it does not begin with three ASCII letters.
     #[inline]
     pub(super) fn of<'w>(&self, word: &'w str) -> Option<(Option<At>, &'w str)> {
         let first = word.as_bytes().get(..LETTERS)?;

@@ -1,66 +1,66 @@
-//! What a matcher remembers: where single words lead, and where a further word leads within a key.
+//! The cache of a matcher: the results of single words, and of a further word within a key.
 
 use lethe_core::{NoteView, TokenKind};
 
 use crate::dictionary::{At, Dictionary, NONE, OUTSIDE, class};
 use crate::joint::next_word;
 
-/// Words remembered; a power of two. With 64 bytes each they fill a second-level cache and spare
+/// Number of cached words; a power of two. With 64 bytes each they fill a second-level CPU cache and save
 /// nearly all walks.
 pub(super) const SLOTS: usize = 32768;
 
-/// The slot of words that are too long to be remembered: filled anew for each.
+/// The slot of words that are too long to cache: refilled for each.
 pub(super) const LONG: usize = SLOTS;
-/// The slot of words that begin no key and are too short to be misspelt ones. Never filled.
+/// The slot of words that begin no key and are too short to be misspelt. Never filled.
 pub(super) const NOTHING: usize = SLOTS + 1;
-/// The slot of words that begin no key and may be misspelt ones. Never filled.
+/// The slot of words that begin no key and may be misspelt. Never filled.
 pub(super) const UNLISTED: usize = SLOTS + 2;
 /// The key of these two slots, which no text has.
 pub(super) const NO_KEY: u128 = u128::MAX;
-/// The first of the slots of words of one byte, which need no hash: a slot for each ASCII character.
+/// The first slot of one-byte words, which need no hash: one slot per ASCII character.
 pub(super) const SINGLE: usize = SLOTS + 3;
-/// All slots.
+/// Number of all slots.
 pub(super) const ALL_SLOTS: usize = SINGLE + 128;
 
-/// Steps remembered from one word of a key to the next; a power of two.
+/// Number of cached steps from one word of a key to the next; a power of two.
 pub(super) const STEPS: usize = 4096;
 
-/// Stands in [`Slot::near`] for words not looked for yet: few callers ask for misspellings.
+/// The value of [`Slot::near`] before a search: few callers need misspellings.
 pub(super) const UNSOUGHT: u32 = NONE - 1;
 
-/// Remembered words and steps. Holds note text: never printed, never written.
+/// Cached words and steps. Contains note text: never printed, never written.
 #[derive(Default)]
 pub(crate) struct Cache {
     pub(super) words: Vec<Slot>,
     pub(super) steps: Vec<Step>,
 }
 
-/// Where the automaton stands after some words, and what it can go on with.
+/// The position of the automaton after some words, and what can follow.
 #[derive(Clone, Copy)]
 pub(super) struct State {
-    /// Its place, and its place after a separator.
+    /// The position, and the position after a separator.
     tight: At,
     apart: At,
-    /// First bytes of what can follow at each, by [`class`].
+    /// First bytes that can follow each, by [`class`].
     classes_tight: u32,
     classes_apart: u32,
     /// Whether a misspelt word can follow a separator.
     takes_near: bool,
 }
 
-/// A way to go on: to a token from a place.
+/// A continuation to a token.
 #[derive(Clone, Copy)]
 pub(super) struct Way {
     pub(super) next: usize,
     pub(super) at: At,
-    /// Whether the token may continue a key, as its first byte tells.
+    /// Whether the token may continue a key, by its first byte.
     pub(super) exact: bool,
-    /// Whether a word that the token is misspelt for may.
+    /// Whether a word that the token misspells may continue it.
     pub(super) near: bool,
 }
 
 impl State {
-    /// Nothing follows.
+    /// Nothing can follow.
     const END: Self = Self {
         tight: At { node: 0, sum: 0 },
         apart: At { node: 0, sum: 0 },
@@ -69,8 +69,9 @@ impl State {
         takes_near: false,
     };
 
-    /// Returns how the token after `i` may continue a key, if it may; where `misspelt`, as a misspelt word too.
-    // Inlined, since the parts of what it returns are read at once: through memory that would wait for its stores.
+    /// Returns how the token after `i` may continue a key, if it may; with `misspelt`, also as a misspelt
+    /// word.
+    // Inlined, since the returned parts are used at once; through memory they would wait for stores.
     #[inline(always)]
     pub(super) fn way(&self, note: &NoteView<'_>, i: usize, misspelt: bool) -> Option<Way> {
         let takes_near = self.takes_near & misspelt;
@@ -104,19 +105,19 @@ impl State {
     }
 }
 
-/// What one word leads to. A cache line of 64 bytes.
+/// The result of one word, in a cache line of 64 bytes.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Slot {
-    /// The word's bytes, its ASCII letters in lower case, padded with zeros; 0 for an empty slot.
+    /// The word's bytes with ASCII letters in lower case, padded with zeros; 0 for an empty slot.
     pub(super) key: u128,
-    /// Where it leads.
+    /// The resulting position.
     pub(super) state: State,
-    /// Its own record, the lists that may hold it as the dictionary numbers them, and the place of its exact forms.
+    /// Its own record, the number of the lists that may hold it, and the index of its exact forms.
     pub(super) record: u32,
     pub(super) set: u32,
     pub(super) exacts: u32,
-    /// Words of distance-1 lists that it may be a misspelling of; [`UNSOUGHT`] until a caller asks.
+    /// Words of distance-1 lists that it may misspell; [`UNSOUGHT`] before a search.
     pub(super) near: [u32; 2],
 }
 
@@ -134,7 +135,7 @@ impl Slot {
     pub(super) fn of(dictionary: &Dictionary, note: &NoteView<'_>, i: usize, key: u128) -> Self {
         let at = dictionary.step_first(note.word(i));
         let record = at.and_then(|at| dictionary.record(at)).unwrap_or(NONE);
-        // A known word is no misspelling.
+        // A known word is not a misspelling.
         let sought = record == NONE && may_be_near(dictionary, note, i);
         let near = [if sought { UNSOUGHT } else { NONE }; 2];
         let (set, exacts) = dictionary.parts_of(record);
@@ -153,13 +154,14 @@ impl Slot {
     }
 }
 
-/// What one word leads to from a place within a key. Sums and the record count from the sum at that place.
+/// The result of one word from a position within a key. Sums and the record are relative to the sum at that
+/// position.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Step {
     /// The word's bytes, as in [`Slot`]; 0 for an empty step.
     pub(super) key: u128,
-    /// The place.
+    /// The starting node.
     pub(super) node: u32,
     /// Whether it leads anywhere.
     pub(super) found: bool,
@@ -193,7 +195,8 @@ impl Step {
     }
 }
 
-/// The bytes of a word of at most sixteen as one number. Its ASCII letters are in lower case: walks fold them anyhow.
+/// Returns the bytes of a word of at most sixteen as one number. Its ASCII letters are in lower case, since
+/// walks fold them anyway.
 #[inline(always)]
 pub(super) fn short_key(text: &[u8], start: usize, end: usize) -> Option<u128> {
     if end - start == 1 {
@@ -216,7 +219,7 @@ fn longer_key(text: &[u8], start: usize, end: usize) -> Option<u128> {
             halves(word)
         }
     };
-    // Most words are short, and have nothing in the upper half.
+    // Most words are short and have an empty upper half.
     let high = if len > 8 { lower(high & MASKS[len - 8]) } else { 0 };
     Some(u128::from(lower(low & MASKS[len.min(8)])) | u128::from(high) << 64)
 }
@@ -226,7 +229,7 @@ const fn halves(bytes: [u8; 16]) -> [u64; 2] {
     [both as u64, (both >> 64) as u64]
 }
 
-/// The first so many bytes of eight.
+/// Masks of the first bytes of eight.
 const MASKS: [u64; 9] = {
     let mut masks = [u64::MAX; 9];
     let mut len = 0;
@@ -237,19 +240,20 @@ const MASKS: [u64; 9] = {
     masks
 };
 
-/// Eight bytes with their ASCII capitals in lower case.
+/// Lower-cases the ASCII capitals in eight bytes.
 #[inline]
 const fn lower(bytes: u64) -> u64 {
     const EACH: u64 = u64::from_le_bytes([1; 8]);
     let low = bytes & (0x7f * EACH);
-    // The highest bit of each byte tells whether its other bits are at least "A", or more than "Z". No sum carries over.
+    // The highest bit of each byte tells whether its other bits are at least "A", or more than "Z". No sum
+    // carries over.
     let from_a = low + (0x80 - b'A' as u64) * EACH;
     let after_z = low + (0x7f - b'Z' as u64) * EACH;
     let capitals = (from_a ^ after_z) & !bytes & (0x80 * EACH);
     bytes | capitals >> 2
 }
 
-/// Whether token `i` may be a misspelt word; false only if it is none.
+/// Returns whether token `i` may be a misspelt word; false is certain.
 #[inline]
 pub(super) fn may_be_near(dictionary: &Dictionary, note: &NoteView<'_>, i: usize) -> bool {
     let tokens = note.tokens;
@@ -257,12 +261,12 @@ pub(super) fn may_be_near(dictionary: &Dictionary, note: &NoteView<'_>, i: usize
     tokens.kinds[i] == TokenKind::Letters as u8 && dictionary.near().may_be_near(length)
 }
 
-/// Whether token `i` begins with one of these classes. Most words of a note end here: what follows them begins no key's
-/// next word.
+/// Returns whether token `i` begins with one of these classes. Most words of a note end here, since no key
+/// continues with the next word.
 #[inline]
 pub(super) fn can_begin(note: &NoteView<'_>, i: usize, classes: u32) -> bool {
     let begins = class(note.text.as_bytes()[note.tokens.starts[i] as usize]);
-    // A letter outside ASCII may fold into any.
+    // A letter outside ASCII may fold into any class.
     classes & begins != 0 || (begins == OUTSIDE && classes != 0)
 }
 

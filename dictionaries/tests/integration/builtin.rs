@@ -1,6 +1,6 @@
-//! The lists that ship: every folder is registered, says where it comes from, and compiles to the same bytes each time.
+//! The bundled lists: every folder is registered, has its origin, and compiles to the same bytes each time.
 
-// Helpers of an integration test are not seen as tests by the lint.
+// The lint does not recognise helpers of an integration test as tests.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Tests of the built-in dictionary. One binary, so that it is linked once.
+//! Tests of the built-in dictionary, in one binary to link only once.
 
 mod builtin;
 mod matching;

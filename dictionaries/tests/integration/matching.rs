@@ -1,6 +1,6 @@
-//! What the matcher finds and where, on small dictionaries made here.
+//! Matches and their positions, on small dictionaries that the tests build.
 
-// Helpers of an integration test are not seen as tests by the lint.
+// The lint does not recognise helpers of an integration test as tests.
 #![allow(clippy::unwrap_used)]
 
 use lethe_core::NoteBatch;
@@ -67,7 +67,7 @@ fn small() -> Dictionary {
     ])
 }
 
-/// The longest matches of a text, as `text/distance`.
+/// Returns the longest matches of a text, as `text/distance`.
 fn longest(dictionary: &Dictionary, text: &str) -> Vec<String> {
     let batch = NoteBatch::from_texts([text]).unwrap();
     let mut found = vec![];

@@ -1,18 +1,19 @@
-//! The one folding of words for comparison: lower case, no accents.
+//! Folds words for comparison: lower case, no accents.
 //!
-//! Folding works on a word's characters and writes elsewhere; offsets into the note are never touched.
+//! Folding works on a copy; offsets into the note stay valid.
 
 use std::sync::LazyLock;
 
 use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 
-/// The folded characters of one character: how many, and which.
+/// The folded characters of one character, and their number.
 type Folded = (u8, [char; 2]);
 
-/// The characters of two bytes in UTF-8, among them most letters of Latin, Greek, Cyrillic, Hebrew and Arabic.
+/// The characters with two bytes in UTF-8, including most letters of Latin, Greek, Cyrillic, Hebrew and
+/// Arabic.
 const TABLE: std::ops::Range<u32> = 0x80..0x800;
 
-/// The folded characters of those in [`TABLE`]; of one that folds to more than two, 3 and no character.
+/// The folded characters of those in [`TABLE`]; 3 and no character for one that folds to more than two.
 static FOLDED: LazyLock<Vec<Folded>> = LazyLock::new(|| {
     let folded = |c: u32| {
         let (mut count, mut chars) = (0, ['\0'; 2]);
@@ -34,7 +35,7 @@ pub fn fold_char(c: char, mut emit: impl FnMut(char)) {
         emit(c.to_ascii_lowercase());
         return;
     }
-    // Its lower case, its parts and their kinds are three look-ups else.
+    // Otherwise lower case, decomposition and category are three look-ups.
     match TABLE
         .contains(&u32::from(c))
         .then(|| FOLDED[(u32::from(c) - TABLE.start) as usize])
@@ -56,7 +57,7 @@ fn fold_slowly(c: char, mut emit: impl FnMut(char)) {
             'đ' | 'ð' => emit('d'),
             'ħ' => emit('h'),
             'ı' => emit('i'),
-            // Zero-width characters, soft hyphens and variation selectors change how a word looks, not what it says.
+            // Zero-width characters, soft hyphens and variation selectors do not change a word.
             '\u{ad}' | '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}' => {}
             part if is_combining_mark(part) => {}
             part => emit(part),
@@ -71,7 +72,7 @@ pub fn fold_into(text: &str, out: &mut String) {
     }
 }
 
-/// The folded form of `text`: lower case, without accents, with "ß", "æ", "œ", "þ" in two letters.
+/// Returns the folded form of `text`: lower case, without accents, with "ß", "æ", "œ", "þ" as two letters.
 pub fn fold(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     fold_into(text, &mut out);

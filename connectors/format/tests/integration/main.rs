@@ -1,4 +1,4 @@
-//! Tests of the formats over whole payloads. One binary, so that it is linked once.
+//! Tests of the formats over whole payloads, in one binary to link only once.
 
 mod cda;
 mod documents;

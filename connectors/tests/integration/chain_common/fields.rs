@@ -1,4 +1,4 @@
-//! A chain of messages whose fields are changed: one with narrative, one without.
+//! A chain of messages with changed fields: one with narrative, one without.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use lethe_core::{
 
 use super::{TOPIC, open, redact};
 
-/// A message that is a name and, perhaps, a text.
+/// Returns a message with a name and, optionally, a text.
 struct Letter {
     parts: Vec<Span>,
     identifiers: [Identifier; 1],
@@ -70,7 +70,7 @@ fn message(offset: i64, text: &str) -> Record {
     })
 }
 
-/// A store whose chain has a message with narrative at offset 0 and one without at offset 1.
+/// Returns a store whose chain has a message with narrative at offset 0 and one without at offset 1.
 pub async fn store() -> Memory {
     let store = Memory::default();
     let mut writer = open(&store).await;

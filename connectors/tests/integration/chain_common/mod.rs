@@ -1,4 +1,4 @@
-//! What the tests of chains share: a log of invented notes, redacted by the real redactor.
+//! Helpers of the chain tests: a log of synthetic notes, redacted by the real redactor.
 #![allow(unreachable_pub, reason = "modules of tests")]
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
@@ -46,7 +46,7 @@ pub fn fingerprints() -> Fingerprints {
     }
 }
 
-/// The record at this offset: notes, and now and then a tombstone or a quarantined event.
+/// Returns the record at this offset: usually a note, sometimes a tombstone or a quarantined event.
 pub fn record(offset: i64) -> Record {
     let at = Coordinates {
         topic: Arc::from(TOPIC),
@@ -101,19 +101,19 @@ pub fn redact(records: impl IntoIterator<Item = Record>) -> (RedactedBatch, Audi
     (redacted, audit)
 }
 
-/// The redacted records at these offsets.
+/// Returns the redacted records at these offsets.
 pub fn rows(offsets: impl IntoIterator<Item = i64>) -> (RedactedBatch, AuditBatch) {
     redact(offsets.into_iter().map(record))
 }
 
-/// A writer of the chain as it stands in a store.
+/// Returns a writer at the end of a chain.
 pub async fn open(store: &dyn Store) -> LaneWriter {
     LaneWriter::open(store, chain(), 0, fingerprints(), Encoding::default())
         .await
         .unwrap()
 }
 
-/// Puts rows of these offsets at the end of the chain.
+/// Appends rows of these offsets to the chain.
 pub async fn write(store: &dyn Store, offsets: std::ops::Range<i64>) {
     let mut writer = open(store).await;
     let (notes, audit) = rows(offsets);
@@ -121,12 +121,12 @@ pub async fn write(store: &dyn Store, offsets: std::ops::Range<i64>) {
     writer.commit(store).await.unwrap();
 }
 
-/// SHA-256, hex.
+/// Returns the SHA-256, hex.
 pub fn digest(bytes: &[u8]) -> String {
     lethe_core::hex(&Sha256::digest(bytes))
 }
 
-/// A Parquet file with other rows and another footer: what somebody with any Parquet tool can make of it.
+/// Returns a Parquet file with other rows and another footer, as anybody with a Parquet tool could write it.
 pub fn rewritten(
     file: &Bytes,
     rows: impl FnOnce(RecordBatch) -> RecordBatch,
@@ -154,7 +154,7 @@ pub fn set(pairs: &mut Vec<KeyValue>, key: &str, value: impl Into<String>) {
     pairs.push(KeyValue::new(key.to_owned(), value.into()));
 }
 
-/// Every file of a store, by name.
+/// Returns every file of a store by name.
 pub async fn files(store: &dyn Store) -> Vec<(String, Bytes)> {
     let mut files = Vec::new();
     for object in store.list("").await.unwrap() {
@@ -163,7 +163,7 @@ pub async fn files(store: &dyn Store) -> Vec<(String, Bytes)> {
     files
 }
 
-/// A store of these files.
+/// Returns a store with these files.
 pub async fn store_of(files: &[(String, Bytes)]) -> lethe_connectors::store::Memory {
     let store = lethe_connectors::store::Memory::default();
     for (name, bytes) in files {

@@ -1,4 +1,4 @@
-//! Notes that three members voted on, with the audit that tells of it.
+//! Notes with votes of three members, and their audit.
 
 use lethe_connectors::store::Memory;
 use lethe_core::{

@@ -1,4 +1,4 @@
-//! Documents as `annotate` reads them: ids as they were, bad ones told.
+//! Documents as `annotate` reads them: unchanged ids, reported bad ones.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! Files of messages: each layout and each kind of archive gives one record a message, and bombs give one quarantined record.
+//! Files of messages: each layout and each kind of archive yields one record per message, and archive bombs
+//! yield one quarantined record.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -24,7 +25,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A tar archive of files (POSIX `ustar`).
+/// Returns a tar archive of files (POSIX `ustar`).
 fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = Vec::new();
     for (name, content) in files {
@@ -45,7 +46,8 @@ fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
     archive
 }
 
-/// A ZIP archive of files: deflated, but for names that end in `.stored`. `break_sums` writes wrong checksums.
+/// Returns a ZIP archive of files, deflated except for names that end in `.stored`. `break_sums` writes wrong
+/// checksums.
 fn zip(files: &[(&str, &[u8])], break_sums: bool) -> Vec<u8> {
     let (mut archive, mut directory) = (Vec::new(), Vec::new());
     for (name, content) in files {
@@ -92,7 +94,7 @@ fn files(runtime: &Runtime, format: &str, input: &Path, more: &str) -> Result<Ve
     Ok(config.find(&format, runtime.handle())?.named())
 }
 
-/// Each record as `topic@offset=payload`, its segments' ends as `/`, or what it is quarantined for.
+/// Returns each record as `topic@offset=payload`, with `/` for segment ends, or the reason of its quarantine.
 fn told(file: &MessageFile) -> Vec<String> {
     let one = |record: Result<FilePayload, FileError>| {
         let FilePayload { at, payload } = record.unwrap();
@@ -415,7 +417,7 @@ proptest! {
             _ => zstd::encode_all(two.as_bytes(), 1).unwrap(),
         };
         for (at, byte) in damage {
-            // Header and directory are short: most damage falls there.
+            // Header and directory are short, and most damage is there.
             let at = at.index(bytes.len());
             bytes[at] = byte;
         }

@@ -1,4 +1,5 @@
-//! What becomes of files: every record in order and at its place, bad ones quarantined or told, errors without content.
+//! File sources: every record in order and at its position, bad ones quarantined or reported, errors without
+//! content.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail as the tests do")]
 
@@ -38,7 +39,7 @@ fn records(kind: &str, input: &Path, more: &str) -> Vec<Record> {
         .collect()
 }
 
-/// Each record as `topic@offset=text`, or the code of a quarantined one.
+/// Returns each record as `topic@offset=text`, or the code of a quarantined one.
 fn told(records: &[Record]) -> Vec<String> {
     records
         .iter()

@@ -1,4 +1,4 @@
-//! Rows of Parquet: columns found or mapped, bad rows by their number, files that cannot be read.
+//! Rows of Parquet: default or mapped columns, bad rows by number, unreadable files.
 
 use std::fs;
 use std::sync::Arc;

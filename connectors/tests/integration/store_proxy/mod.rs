@@ -1,4 +1,4 @@
-//! An HTTP proxy that misbehaves as planned.
+//! An HTTP proxy with planned failures.
 #![allow(unreachable_pub, reason = "a module of a test")]
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
@@ -8,22 +8,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What the proxy does to a request instead of passing it on.
+/// What the proxy does instead of passing a request on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mischief {
-    /// Answers this status.
+    /// Responds with this status.
     Status(u16),
     /// Closes the connection before the request reaches the server.
     Reset,
-    /// Passes the request on and closes the connection instead of giving the answer back.
+    /// Passes the request on and closes the connection instead of returning the response.
     SwallowAnswer,
-    /// Passes the request on and answers late.
+    /// Passes the request on and responds late.
     Slow(Duration),
-    /// Takes the request and never answers.
+    /// Accepts the request and never responds.
     Silence,
 }
 
-/// A proxy that treats the first requests of a method as planned, and passes all others on.
+/// A proxy that handles the first requests of a method as planned, and passes all others on.
 pub struct Proxy {
     pub endpoint: String,
     met: Arc<AtomicUsize>,
@@ -46,7 +46,7 @@ impl Proxy {
                         counted.fetch_add(usize::from(mischief.is_some()), Ordering::SeqCst);
                         mischief
                     };
-                    // A client that hung up is none of the proxy's business.
+                    // A client that closed its connection does not concern the proxy.
                     drop(serve(client, &server, method, next));
                 });
             }
@@ -59,7 +59,7 @@ impl Proxy {
     }
 }
 
-/// Reads one request, does what is planned for it, and closes the connection.
+/// Reads one request, handles it as planned, and closes the connection.
 fn serve(
     mut client: TcpStream,
     server: &str,
@@ -108,12 +108,13 @@ fn serve(
         }
         _ => {}
     }
-    // One request a connection keeps the proxy simple: the server closes after its answer, and so does the proxy.
+    // One request per connection keeps the proxy simple: the server closes after its response, and so does
+    // the proxy.
     let mut upstream = TcpStream::connect(server)?;
     let mut forwarded = request[..head - 2].to_vec();
     forwarded.extend_from_slice(b"Connection: close\r\n\r\n");
     forwarded.extend_from_slice(&request[head..]);
-    // The server may refuse before it has read everything, and close: what it said until then is its answer.
+    // The server may refuse before it has read everything, and close: the bytes until then are its response.
     let sent = upstream.write_all(&forwarded);
     let mut answer = Vec::new();
     let answered = upstream.read_to_end(&mut answer);

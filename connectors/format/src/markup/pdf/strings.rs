@@ -106,7 +106,7 @@ fn in_strings(content: &[u8]) -> (usize, bool) {
     (bytes, false)
 }
 
-/// Returns the distance to the bracket that closes a string; `None` if there is none.
+/// Returns the distance to the bracket that closes a string; `None` if the string is never closed.
 fn literal(rest: &[u8]) -> Option<usize> {
     let (mut depth, mut at) = (1, 0);
     while let Some(found) = rest

@@ -6,7 +6,7 @@ use quick_xml::events::Event;
 
 use super::{CONTINUITY, SUMMARY, close, keeping, try_read};
 
-/// Whether it is well-formed, its attributes once each.
+/// Returns whether it is well-formed, with unique attributes.
 fn well_formed(xml: &str) -> Result<(), String> {
     let mut reader = quick_xml::Reader::from_str(xml);
     reader.config_mut().enable_all_checks(true);
@@ -24,7 +24,7 @@ fn well_formed(xml: &str) -> Result<(), String> {
     }
 }
 
-/// Looks at one document in all the ways there are.
+/// Checks one document in every way.
 fn holds(xml: &str) -> Result<(), TestCaseError> {
     let Ok(event) = keeping(xml) else {
         return Ok(());

@@ -1,11 +1,12 @@
-//! A value in one leaf of a document at a time: none comes back but by its shape, and then for a reason.
+//! Puts a value into one leaf of a document at a time: it is returned only because of its shape, and only for
+//! a listed reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::leaves::{holding, leaves, written};
 use super::{CONTINUITY, close, keeping};
 
-/// What passes, in which attribute of which element, and why.
+/// The allowed cases: element, attribute and reason.
 const REASONS: &str = include_str!("canary.tsv");
 
 const VALUES: [(&str, &str); 8] = [
@@ -50,7 +51,7 @@ fn a_value_in_one_leaf_does_not_come_back_unless_a_reason_is_listed() {
         let usual = holding(&before, value);
         let mut seen = BTreeSet::new();
         for leaf in &all {
-            // A leaf that holds what another of its kind holds is as good as that.
+            // Leaves with the same content are tested once.
             if !seen.insert((leaf.place.as_str(), &CONTINUITY[leaf.at.clone()])) {
                 continue;
             }

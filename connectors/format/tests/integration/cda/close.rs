@@ -1,16 +1,16 @@
-//! Documents given back: what of them stays, what is replaced, what is gone.
+//! Returned documents: what is kept, replaced and removed.
 
 use lethe_core::{Changed, NoteEvent};
 use lethe_format::{CdaConfig, Format, PayloadError};
 
 use super::{CONTINUITY, SUMMARY, close, keeping, section};
 
-/// The document with nothing replaced.
+/// Returns the document with nothing replaced.
 fn same(event: &NoteEvent) -> String {
     close(event, str::to_owned, str::to_owned)
 }
 
-/// The document with labels in place of identifiers, numbered.
+/// Returns the document with numbered labels in place of identifiers.
 fn tagged(event: &NoteEvent) -> String {
     let enclosed = &event.enclosed.as_ref().unwrap().0;
     let text = event.text.expose();
@@ -33,7 +33,7 @@ fn a_document_with_nothing_replaced_reads_back_as_the_same_note() {
     for document in [SUMMARY, CONTINUITY] {
         let event = keeping(document).unwrap();
         let again = keeping(&same(&event)).unwrap();
-        // What the schema has no place for comes back in other elements, in other lines.
+        // Elements that the schema does not allow are returned as other elements, on other lines.
         let words = |event: &NoteEvent| -> Vec<String> {
             let words = event.text.expose().split_whitespace();
             words.map(str::to_owned).collect()

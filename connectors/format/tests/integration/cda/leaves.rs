@@ -1,9 +1,9 @@
-//! Where the values of a document stand: every attribute and every text, by a scan of its mark-up.
+//! Finds the values of a document, every attribute and every text, by a scan of its markup.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A value: where it lies, and in which element or attribute.
+/// A value: its position, and its element or attribute.
 #[derive(Clone, Debug)]
 pub(crate) struct Leaf {
     pub(crate) at: Range<usize>,
@@ -13,7 +13,7 @@ pub(crate) struct Leaf {
     pub(crate) attribute: bool,
 }
 
-/// The values of a well-formed document whose attributes are in double quotes. Declarations of namespaces are none.
+/// Returns the values of a well-formed document with double-quoted attributes, except namespace declarations.
 pub(crate) fn leaves(xml: &str) -> Vec<Leaf> {
     let mut found = Vec::new();
     let mut open: Vec<&str> = Vec::new();
@@ -63,7 +63,7 @@ pub(crate) fn leaves(xml: &str) -> Vec<Leaf> {
     found
 }
 
-/// The document with a value in each of those leaves.
+/// Returns the document with a value in each of those leaves.
 pub(crate) fn written<'l>(xml: &str, into: impl Iterator<Item = &'l Leaf>, value: &str) -> String {
     let mut out = String::new();
     let mut from = 0;
@@ -75,7 +75,7 @@ pub(crate) fn written<'l>(xml: &str, into: impl Iterator<Item = &'l Leaf>, value
     out + &xml[from..]
 }
 
-/// The places whose values hold a text, and how many.
+/// Returns the places whose values contain a text, with their number.
 pub(crate) fn holding(xml: &str, text: &str) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
     for leaf in leaves(xml) {

@@ -1,4 +1,4 @@
-//! CDA documents: what is read of them, and what is refused.
+//! Reads and refuses CDA documents.
 
 #![expect(
     clippy::unwrap_used,
@@ -17,14 +17,14 @@ use lethe_core::{EventKind, KnownKind, NoteEvent};
 use lethe_format::{CdaConfig, Diagnosis, FhirConfig, Format, FormatConfig, PayloadError};
 
 const SUMMARY: &str = include_str!("summary.xml");
-/// An invented document with every participant and every kind of entry.
+/// A synthetic document with every participant and every kind of entry.
 const CONTINUITY: &str = include_str!("continuity.xml");
 
 fn try_read(xml: &[u8]) -> Result<NoteEvent, Diagnosis> {
     CdaConfig::default().build().read(xml)
 }
 
-/// Reads a document to give it back.
+/// Reads a document and keeps it.
 fn keeping(xml: &str) -> Result<NoteEvent, Diagnosis> {
     let config = CdaConfig {
         keep_message: true,
@@ -33,7 +33,7 @@ fn keeping(xml: &str) -> Result<NoteEvent, Diagnosis> {
     config.build().read(xml.as_bytes())
 }
 
-/// The document that an event came in, with other parts and other identifiers.
+/// Returns the document of an event with other parts and identifiers.
 fn close(event: &NoteEvent, part: impl Fn(&str) -> String, identifier: impl Fn(&str) -> String) -> String {
     let enclosed = &event.enclosed.as_ref().unwrap().0;
     let text = event.text.expose();
@@ -50,7 +50,7 @@ fn refused(xml: &str) -> (Option<&'static str>, PayloadError) {
     (diagnosis.field, diagnosis.problem)
 }
 
-/// A document of one body.
+/// Returns a document with one body.
 fn document(body: &str) -> String {
     format!(
         "<ClinicalDocument xmlns=\"urn:hl7-org:v3\"><id root=\"1.2\"/><component>{body}</component></ClinicalDocument>"

@@ -43,11 +43,11 @@ fn a_small_document_does_not_ask_for_the_work_of_a_large_one() {
         pdf_to_text(&letters(100_000), LIMIT).map(|text| text.len()),
         Ok(100_000)
     );
-    // A few kilobytes, and no limit on a page of its own is reached.
+    // A few kilobytes, which reach no limit of a page.
     let pdf = letters(900_000);
     assert!(pdf.len() < 10_000);
     assert_eq!(refused(&pdf), PdfError::TooComplex);
-    // Nothing is drawn, but all is decoded.
+    // Nothing is drawn, but everything is decoded.
     let blanks = stream("/Filter /FlateDecode", &deflated(&vec![b' '; 20 << 20]));
     assert_eq!(refused(&with_content(blanks, &[])), PdfError::TooLarge);
 }
@@ -77,7 +77,7 @@ fn forms_within_forms_do_not_multiply() {
     forms.push(stream("/Type /XObject /Subtype /Form /BBox [0 0 1 1]", b""));
     let pdf = with_content(stream("", b"/X Do"), &forms);
     assert_eq!(refused(&pdf), PdfError::TooComplex);
-    // A form that draws itself is followed only so deep.
+    // A form that draws itself is followed only to a limited depth.
     let itself = [stream(
         "/Type /XObject /Subtype /Form /BBox [0 0 600 800] /Resources << /XObject << /X 6 0 R >> /Font << /F 5 0 R >> >>",
         b"BT /F 12 Tf 72 700 Td (Voss) Tj ET /X Do",
@@ -86,7 +86,7 @@ fn forms_within_forms_do_not_multiply() {
     assert_eq!(pdf_to_text(&pdf, LIMIT).as_deref(), Ok("Voss"));
 }
 
-/// One page with these entries and letters on it; `more` objects have numbers from 5 on.
+/// Returns one page with these entries and this content; `more` objects have numbers from 5 on.
 fn with_entries(entries: &str, content: &str, more: &[Vec<u8>]) -> Result<String, PdfError> {
     let content = format!("{content} BT /F 9 Tf 50 700 Td (a) Tj ET");
     let objects = [

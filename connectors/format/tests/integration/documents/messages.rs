@@ -22,7 +22,7 @@ fn hl7(value: &str) -> Result<NoteEvent, Diagnosis> {
     config.build().unwrap().read(message.as_bytes())
 }
 
-/// The message given back with `with` in place of each part, ids as they were.
+/// Returns the message with `with` in place of each part and unchanged ids.
 fn closed(event: &NoteEvent, with: &str) -> String {
     let message = &event.enclosed.as_ref().unwrap().0;
     let parts = vec![with; message.parts().len()];

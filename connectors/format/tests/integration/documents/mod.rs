@@ -1,4 +1,4 @@
-//! Documents within messages: PDF by what writers make of it and by what an attacker would, and what comes back.
+//! Documents within messages: PDF files from common writers and from attackers, and what is returned.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail as the tests do")]
 
@@ -6,7 +6,7 @@ mod hostile;
 mod messages;
 mod pdf;
 
-/// A PDF with these objects, the first of them the catalog, numbered from 1.
+/// Returns a PDF with these objects, numbered from 1; the first is the catalog.
 fn file(objects: &[Vec<u8>]) -> Vec<u8> {
     let mut out = b"%PDF-1.7\n".to_vec();
     let mut places = Vec::new();
@@ -26,7 +26,7 @@ fn file(objects: &[Vec<u8>]) -> Vec<u8> {
     out
 }
 
-/// A stream with these entries of its dictionary.
+/// Returns a stream with these dictionary entries.
 fn stream(entries: &str, content: &[u8]) -> Vec<u8> {
     let mut out = format!("<< {entries} /Length {} >>\nstream\n", content.len()).into_bytes();
     out.extend(content);
@@ -34,7 +34,8 @@ fn stream(entries: &str, content: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A document of one page in Helvetica with this content, more entries of the page, and more objects from 6 on.
+/// Returns a document of one page in Helvetica with this content, further entries of the page, and further
+/// objects from 6 on.
 fn page(content: &str, entries: &str, more: &[Vec<u8>]) -> Vec<u8> {
     let mut objects = vec![
         b"<< /Type /Catalog /Pages 2 0 R >>".to_vec(),
@@ -51,7 +52,7 @@ fn page(content: &str, entries: &str, more: &[Vec<u8>]) -> Vec<u8> {
     file(&objects)
 }
 
-/// A page with one line of text.
+/// Returns a page with one line of text.
 fn line(text: &str) -> Vec<u8> {
     page(&format!("BT /F 12 Tf 72 700 Td ({text}) Tj ET"), "", &[])
 }

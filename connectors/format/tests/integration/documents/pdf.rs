@@ -18,7 +18,7 @@ fn refused(pdf: &[u8]) -> PdfError {
     pdf_to_text(pdf, LIMIT).unwrap_err()
 }
 
-/// Fails unless each text is there, one after the other.
+/// Fails unless all texts occur, in this order.
 fn holds(text: &str, parts: &[&str]) {
     let mut rest = text;
     for part in parts {
@@ -141,7 +141,7 @@ fn words_are_whole_however_they_are_set() {
             "The patient Ottoline Smith-Jones came by.",
         ],
     );
-    // Kerning is no space, and what is wider is one.
+    // Kerning is not a space, but a wider gap is.
     let kerned = page("BT /F 12 Tf 72 700 Td [(V) 80 (oss) -300 (Anna)] TJ ET", "", &[]);
     assert_eq!(read(&kerned), "Voss Anna");
     assert_eq!(read(&line("Caf\\351 \\223x\\224")), "Café “x”");
@@ -175,7 +175,7 @@ fn a_page_that_is_a_picture_refuses_the_document() {
     ] {
         assert_eq!(refused(sample), PdfError::Scanned);
     }
-    // Nothing at all is no text either.
+    // An empty page has no text either.
     assert_eq!(refused(&page("", "", &[])), PdfError::Scanned);
     holds(&read(sample!("scanned_ocr")), &["Mrs. Ottoline Quillfeather"]);
     assert_eq!(read(sample!("logo")), "Letter with a logo to Mr. Voss.");
@@ -198,7 +198,7 @@ fn fonts_without_unicode_refuse_the_document() {
     };
     let text = objects("BT /F 12 Tf 72 700 Td (Seen by ) Tj /G 12 Tf <002400250026> Tj ET");
     assert_eq!(refused(&text), PdfError::Unmapped);
-    // One glyph alone is a bullet or a box.
+    // A single glyph is a bullet or a box.
     let bullet = objects("BT /G 12 Tf 72 700 Td <0024> Tj /F 12 Tf ( Aspirin) Tj ET");
     assert_eq!(read(&bullet), "\u{fffd} Aspirin");
 }
@@ -218,7 +218,7 @@ fn containers_of_other_documents_are_refused() {
         .position(|bytes| bytes == b"/Catalog")
         .unwrap();
     portfolio.splice(at + 8..at + 8, *b" /Collection << >>");
-    // The table of places is moved by as much.
+    // The cross-reference table moves by the same distance.
     let text = String::from_utf8(portfolio).unwrap();
     let text = file(
         &text
@@ -237,7 +237,7 @@ fn a_document_that_is_cut_short_or_has_a_hole_is_refused() {
     assert_eq!(refused(b"%PDF-1.7"), PdfError::Damaged);
     assert_eq!(refused(b"Dear colleague"), PdfError::NotPdf);
     assert_eq!(refused(b""), PdfError::NotPdf);
-    // A content stream that does not inflate to its end.
+    // A content stream that does not inflate completely.
     let content = deflated(&"BT /F 12 Tf 72 700 Td (Voss) Tj ET ".repeat(50).into_bytes());
     let cut = stream("/Filter /FlateDecode", &content[..content.len() - 12]);
     let objects = |content: Vec<u8>| {
@@ -270,7 +270,7 @@ fn a_page_of_more_bytes_in_strings_than_a_page_has_glyphs_is_refused_before_it_i
         objects.extend(contents.map(|content| stream("/Filter /FlateDecode", &content)));
         file(&objects)
     };
-    // A string that nothing draws: only a count of its bytes can refuse it.
+    // A string that is not drawn: only a count of its bytes can refuse it.
     let kept = |length: usize| format!("/P << /A ({}) >> BDC EMC", "a".repeat(length));
     let text = "BT /F 12 Tf 72 700 Td (Voss) Tj ET";
     assert_eq!(read(&page(&[&kept(400_000), text])), "Voss");

@@ -1,4 +1,4 @@
-//! Whatever a payload holds, it is one record.
+//! Any payload becomes one record.
 
 use lethe_core::{Coordinates, Record};
 use lethe_format::{Format, FormatConfig};

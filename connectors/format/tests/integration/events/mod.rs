@@ -1,4 +1,4 @@
-//! What becomes of payloads: good ones whole, bad ones quarantined, none lost, none shown.
+//! Valid payloads are kept completely, bad ones are quarantined, none is lost, none is shown.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail as the tests do")]
 
@@ -22,7 +22,7 @@ fn problem(payload: impl AsRef<[u8]>) -> (Option<&'static str>, PayloadError) {
     (diagnosis.field, diagnosis.problem)
 }
 
-/// An event with this text, as any JSON writer would write it.
+/// Returns an event with this text, as any JSON writer would write it.
 fn event(text: &str) -> Vec<u8> {
     serde_json::json!({"note_id": "n1", "text": text})
         .to_string()

@@ -1,4 +1,4 @@
-//! Fields that stand elsewhere than by default, and settings that are refused.
+//! Mapped fields, and refused settings.
 
 use lethe_core::EventKind;
 use lethe_format::{FormatConfig, FormatError, JsonConfig, PayloadError};

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{SAMPLES, close, same, tag, try_read};
 
-/// JSON of FHIR's names in FHIR's shapes, and in others.
+/// JSON with FHIR's names in FHIR's shapes, and in others.
 fn value() -> impl Strategy<Value = Value> {
     let name = prop::sample::select(vec![
         "resourceType",
@@ -77,7 +77,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Looks at one message in all the ways there are.
+/// Checks one message in every way.
 fn holds(json: &str) -> Result<(), TestCaseError> {
     let Ok(event) = try_read(json) else {
         return Ok(());

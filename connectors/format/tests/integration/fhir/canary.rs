@@ -1,4 +1,4 @@
-//! A marker in every string of a message: which of them come back.
+//! Puts a marker into every string of a message and checks which are returned.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,8 @@ use super::{SAMPLES, close_with, read, tag};
 
 const MARK: &str = "Zyxwvut";
 
-/// Puts the marker into the string at each place in turn, and gives each message with the place's path.
+/// Puts the marker into the string at each position in turn, and passes on each message with the path of the
+/// position.
 fn marked(message: &Value, path: &str, make: &dyn Fn(&str) -> String, out: &mut Vec<(String, String)>) {
     match message {
         Value::Object(object) => {
@@ -27,7 +28,7 @@ fn marked(message: &Value, path: &str, make: &dyn Fn(&str) -> String, out: &mut 
     }
 }
 
-/// Every message with one string changed, where it can still be read.
+/// Returns every message with one changed string that can still be read.
 fn closed_with_marks(make: &dyn Fn(&str) -> String) -> Vec<(String, String)> {
     let mut out = Vec::new();
     for sample in SAMPLES {
@@ -37,7 +38,7 @@ fn closed_with_marks(make: &dyn Fn(&str) -> String) -> Vec<(String, String)> {
         for (path, text) in places {
             let mut changed = whole.clone();
             *changed.pointer_mut(&path).unwrap() = text.into();
-            // What is no note any more is quarantined, and nothing of it leaves.
+            // A message that is no longer a note is quarantined, and nothing of it is returned.
             let Ok(event) = super::try_read(&changed.to_string()) else {
                 continue;
             };
@@ -87,7 +88,7 @@ fn no_seven_digit_number_survives_outside_of_codes_that_have_its_shape() {
     }
 }
 
-/// An observation whose coded fields hold free text.
+/// Returns an observation whose coded fields contain free text.
 fn with_words() -> Value {
     json!({
         "resourceType": "Observation", "id": "o1", "status": "final",
@@ -191,7 +192,7 @@ fn nothing_that_identifies_somebody_in_the_samples_comes_back() {
         let closed = close_with(&event, &vec!["[redacted]"; message.parts().len()], tag).to_string();
         for one in message.identifiers() {
             let value = one.value.expose();
-            // Short ids may stand in a word.
+            // Short ids may be part of a word.
             assert!(value.len() < 4 || !closed.contains(value), "{value}");
         }
         for name in [

@@ -38,7 +38,7 @@ fn references_lead_where_they_led_before() {
         author,
         format!("Practitioner/{}", entry(2)["resource"]["id"].as_str().unwrap())
     );
-    // The patient goes by a URN and by an id; both are written alike wherever they stand.
+    // The patient has a URN and an id; both get the same replacement everywhere.
     let patient = entry(1)["resource"]["id"].as_str().unwrap();
     assert_eq!(
         entry(6)["resource"]["patient"]["reference"],

@@ -1,4 +1,4 @@
-//! FHIR messages: what is read of them, and what is given back.
+//! FHIR messages: what is read and what is returned.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail as the tests do")]
 
@@ -36,7 +36,7 @@ fn read(json: &str) -> NoteEvent {
     try_read(json).unwrap()
 }
 
-/// The message given back, its narrative as it was and its identifiers as `replace` says.
+/// Returns the message with unchanged narrative, and identifiers from `replace`.
 fn close(event: &NoteEvent, replace: impl Fn(&Identifier) -> String) -> Value {
     let message = &event.enclosed.as_ref().unwrap().0;
     let parts: Vec<&str> = message
@@ -47,7 +47,7 @@ fn close(event: &NoteEvent, replace: impl Fn(&Identifier) -> String) -> Value {
     close_with(event, &parts, replace)
 }
 
-/// The same with other narrative.
+/// Does the same with other narrative.
 fn close_with(event: &NoteEvent, parts: &[&str], replace: impl Fn(&Identifier) -> String) -> Value {
     let message = &event.enclosed.as_ref().unwrap().0;
     let identifiers: Vec<String> = message.identifiers().iter().map(replace).collect();

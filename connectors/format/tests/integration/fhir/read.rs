@@ -77,7 +77,7 @@ fn attachments_in_rtf_html_and_latin_1_are_read() {
          Clinic letter\n\nName:\n\nQuíroga,  Ada\n\nJosé & Ada came on 3/4/24.\n\n\
          Señora Quiroga, 93 años"
     );
-    // The patient lies within the note, where an id says nothing.
+    // The patient is contained in the note, where an id is meaningless.
     assert_eq!(event.patient_id.as_ref().unwrap().expose(), "MRN0099");
     assert_eq!(event.encounter_id.as_ref().unwrap().expose(), "e-3");
     assert_eq!(event.author_id.as_ref().unwrap().expose(), "C-17");

@@ -83,7 +83,7 @@ proptest! {
         let head = format!("MSH|^~\\&|a|b|c|d|2024||ORU^R01|C-1|P|2.5||||||{charset}\rOBX|1|TX|N||");
         let payload = [head.as_bytes(), &text].concat();
         if let Record::Note(event) = format("").decode(Default::default(), &payload) {
-            // What it is closed as reads as the same text: in its own character set, or in UTF-8.
+            // The returned message reads as the same text, in its own character set or in UTF-8.
             let again = read(unchanged(&event));
             prop_assert_eq!(again.text.expose(), event.text.expose());
         }
@@ -115,7 +115,7 @@ proptest! {
         prop_assert_eq!(again.text.expose(), event.text.expose());
         prop_assert_eq!(again.kind, event.kind);
         prop_assert_eq!(again.note_id.expose(), event.note_id.expose());
-        // A date that is none does not come back; everything else does, and closing again changes nothing.
+        // An invalid date is dropped; everything else is returned, and a second round trip changes nothing.
         let dates = |event: &lethe_core::NoteEvent| {
             identifiers(event).iter().filter(|(label, _)| *label == "DATE").count()
         };

@@ -1,22 +1,22 @@
-//! A canary in every component of every field: a word that is no code of any table does not come back.
+//! Puts a canary into every component of every field: a word that is not a code of any table is not returned.
 
 use std::collections::BTreeSet;
 
 use super::{close, read};
 
-/// Segments that are on the list, and some that are not.
+/// Segments on the list, and others.
 const SEGMENTS: [&str; 27] = [
     "MSH", "EVN", "PID", "PD1", "NK1", "PV1", "PV2", "ORC", "OBR", "OBX", "NTE", "TXA", "GT1", "IN1", "AL1",
     "DG1", "PR1", "MRG", "SCH", "AIS", "AIL", "RXA", "RXE", "FT1", "SPM", "ZPI", "IN2",
 ];
 
-/// What stands in component `component` of a field, and nowhere else. Upper-case letters and digits, so that it is as
-/// good a code as any.
+/// Returns the unique content of component `component` of a field. It has upper-case letters and digits, so
+/// that it looks like a code.
 fn canary(segment: usize, field: usize, component: usize) -> String {
     format!("QQ{segment:02}F{field:02}C{component:02}ZZ")
 }
 
-/// The canaries in a text, as segment, field and component.
+/// Returns the canaries in a text as segment, field and component.
 fn found(text: &str) -> BTreeSet<(usize, usize, usize)> {
     let numbers = |at: usize| {
         let digits = |from: usize| text.get(at + from..at + from + 2)?.parse::<usize>().ok();
@@ -27,7 +27,8 @@ fn found(text: &str) -> BTreeSet<(usize, usize, usize)> {
         .collect()
 }
 
-/// A message with canaries in every component of the first sixty fields of every segment. `kind` is OBX-2.
+/// Returns a message with canaries in every component of the first sixty fields of every segment. `kind` is
+/// OBX-2.
 fn full_of_canaries(kind: &str, separators: [char; 4]) -> String {
     let [component, repetition, escape, sub] = separators;
     let mut message = String::new();
@@ -40,7 +41,7 @@ fn full_of_canaries(kind: &str, separators: [char; 4]) -> String {
             message.push('|');
             match (*segment, field) {
                 ("MSH", 2) => message.extend([component, repetition, escape, sub]),
-                // These must be what they are, or there is no message.
+                // These must be valid, or the payload is not a message.
                 ("MSH", 9 | 14 | 18) | ("PID", 5 | 7) => {}
                 ("OBX", 2) => message.push_str(kind),
                 _ => {
@@ -84,7 +85,7 @@ fn nothing_that_is_replaced_is_found_anywhere_in_the_closed_message() {
     let mut checked = 0;
     for (label, value) in super::identifiers(&event) {
         for word in value.split_whitespace().filter(|word| word.starts_with("QQ")) {
-            // CX-5, XCN-13 and their like are not in any identifier.
+            // CX-5, XCN-13 and similar components are not part of an identifier.
             assert!(!closed.contains(word), "{label}: {word} is back");
             checked += 1;
         }
@@ -99,7 +100,7 @@ fn other_separators_hide_nothing() {
     assert_eq!(found(&String::from_utf8(closed).unwrap()), BTreeSet::new());
 }
 
-/// A message with this value in every component of the first sixty fields of every segment.
+/// Returns a message with this value in every component of the first sixty fields of every segment.
 fn full_of(value: &str, subs: usize) -> String {
     let field = vec![vec![value; subs].join("&"); 9].join("^");
     let mut message = String::new();
@@ -165,7 +166,7 @@ fn every_field_that_does_not_come_back_as_it_came_is_audited() {
     {
         for field in 1..=60 {
             let path = format!("{segment}-{field}");
-            // The parts of the narrative have audit rows of their own, and MSH counts its separators.
+            // The parts of the narrative have separate audit rows, and MSH counts its separators.
             let other = matches!(
                 path.as_str(),
                 "MSH-1"

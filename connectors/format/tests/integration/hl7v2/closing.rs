@@ -1,4 +1,4 @@
-//! What comes back.
+//! Returned messages.
 
 use lethe_core::EnvelopeError;
 
@@ -241,7 +241,8 @@ fn a_message_is_written_in_its_character_set_or_in_utf_8() {
     let closed = close(&event, str::to_owned, |_, _| "Šimić".into());
     let closed = String::from_utf8(closed).unwrap();
     assert!(closed.contains("|UNICODE UTF-8\r") && closed.contains("Šimić") && closed.contains("Señor"));
-    // What MSH-18 leaves to the configuration is said where it no longer holds.
+    // If MSH-18 is left to the configuration, the character set is written where the default no longer
+    // applies.
     let at = note.windows(7).position(|bytes| bytes == b"|8859/1").unwrap();
     note.splice(at..at + 7, *b"|");
     let event = format("charset = \"8859/1\"").read(&note).unwrap();

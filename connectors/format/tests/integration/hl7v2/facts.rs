@@ -1,4 +1,4 @@
-//! What a message says about its note.
+//! The fields of a message's note event.
 
 use lethe_core::{EventKind, KnownKind};
 use lethe_format::{FormatConfig, PayloadError};
@@ -106,7 +106,7 @@ fn a_result_is_named_after_its_order() {
     assert_eq!(event.note_id.expose(), "FI-2");
     assert_eq!(event.note_type.as_deref(), Some("Chest film"));
     assert_eq!(event.author_id.unwrap().expose(), "881");
-    // No offset from UTC anywhere.
+    // There is no offset from UTC.
     assert_eq!(event.authored_at, None);
 }
 
@@ -158,7 +158,7 @@ fn the_trigger_says_what_happened_to_a_document() {
         .kind,
         EventKind::Amend
     );
-    // A notice without its document.
+    // A notification without a document.
     let notice = read(message("MDM^T01", &["TXA|1|DS|TX|||||||||DOC-9"]));
     assert!(notice.structured && notice.text.is_empty());
 }
@@ -288,7 +288,7 @@ fn a_message_is_kept_only_if_it_is_asked_for() {
     assert!(toml::from_str::<FormatConfig>("kind = \"hl7v2\"\nkeep = true").is_err());
 }
 
-/// The ids that an ADT message of this trigger event makes one, each with the id that it is merged into.
+/// Returns the ids that an ADT message of this trigger event merges, each with its target.
 fn linked(trigger: &str, rest: &[&str]) -> Vec<(String, Option<String>)> {
     let mut segments = vec!["PID|1||7^^^NORTH^MR||Okonjo-Vane^Ada"];
     segments.extend(rest);
@@ -309,7 +309,7 @@ fn merges_and_links_name_the_ids_that_become_one() {
     for trigger in ["A18", "A30", "A34", "A36", "A39", "A40", "A46", "A47", "A48"] {
         assert_eq!(linked(trigger, &[merged]), [("8".to_owned(), None)], "{trigger}");
     }
-    // An account that moves to another patient makes nobody the same.
+    // An account that moves to another patient merges no ids.
     for trigger in ["A01", "A43", "A44", "A45"] {
         assert_eq!(linked(trigger, &[merged]), [], "{trigger}");
     }

@@ -1,4 +1,4 @@
-//! HL7 v2 messages in and out: what is read of them, and what comes back.
+//! HL7 v2 messages: what is read and what is returned.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail as the tests do")]
 
@@ -11,7 +11,7 @@ mod reading;
 use lethe_core::{Envelope, NoteEvent};
 use lethe_format::{Diagnosis, Format, FormatConfig, PayloadError};
 
-/// A decoder that keeps messages, with further settings.
+/// Returns a decoder that keeps messages, with further settings.
 fn format(settings: &str) -> Box<dyn Format> {
     let config = format!("kind = \"hl7v2\"\nkeep_message = true\n{settings}");
     let config: FormatConfig = toml::from_str(&config).unwrap();
@@ -27,7 +27,7 @@ fn refused(message: impl AsRef<[u8]>) -> (Option<&'static str>, PayloadError) {
     (field, problem)
 }
 
-/// A message of these segments after a head that says that it is one of type `kind`.
+/// Returns a message of type `kind` with these segments.
 fn message(kind: &str, segments: &[&str]) -> String {
     let head = format!("MSH|^~\\&|SCRIBE|NORTHGATE|STORE|NORTHGATE|20240501083000||{kind}|C-1|P|2.5.1");
     let mut all = vec![head.as_str()];
@@ -35,7 +35,7 @@ fn message(kind: &str, segments: &[&str]) -> String {
     all.join("\r") + "\r"
 }
 
-/// A segment of these fields, by their numbers.
+/// Returns a segment with these fields by number.
 fn with(name: &str, fields: &[(usize, &str)]) -> String {
     let last = fields.iter().map(|(field, _)| *field).max().unwrap();
     let mut all = vec![name.to_owned()];
@@ -46,7 +46,7 @@ fn with(name: &str, fields: &[(usize, &str)]) -> String {
     all.join("|")
 }
 
-/// An ORU of one OBX with this OBX-2 and OBX-5.
+/// Returns an ORU with one OBX with this OBX-2 and OBX-5.
 fn observation(kind: &str, value: &str) -> String {
     message(
         "ORU^R01",
@@ -54,7 +54,7 @@ fn observation(kind: &str, value: &str) -> String {
     )
 }
 
-/// The text that it is read as.
+/// Returns its text.
 fn text(message: impl AsRef<[u8]>) -> String {
     read(message).text.expose().to_owned()
 }
@@ -73,7 +73,7 @@ fn parts(event: &NoteEvent) -> Vec<&str> {
     all.map(|part| part.of(event.text.expose())).collect()
 }
 
-/// The message closed with what `replace` says of each identifier, and its parts as `part` has them.
+/// Returns the message with identifiers from `replace` and parts from `part`.
 fn close(
     event: &NoteEvent,
     part: impl Fn(&str) -> String,
@@ -89,18 +89,18 @@ fn close(
     envelope(event).close(&parts, &all).unwrap()
 }
 
-/// The message closed with what it was.
+/// Returns the message with its original content.
 fn unchanged(event: &NoteEvent) -> Vec<u8> {
     close(event, str::to_owned, |_, value| value.to_owned())
 }
 
-/// The message closed with its labels, as text.
+/// Returns the message with its labels, as text.
 fn tagged(event: &NoteEvent) -> String {
     let bytes = close(event, |part| part.to_owned(), |label, _| format!("[{label}]"));
     String::from_utf8(bytes).unwrap()
 }
 
-/// The segment of that name.
+/// Returns the segment with that name.
 fn segment<'a>(message: &'a str, name: &str) -> &'a str {
     message.split('\r').find(|line| line.starts_with(name)).unwrap()
 }

@@ -1,4 +1,4 @@
-//! What the note's text is, and which messages are none.
+//! The text of notes, and messages without one.
 
 use lethe_core::EventKind;
 use lethe_format::PayloadError;
@@ -35,7 +35,7 @@ fn escapes_are_undone_and_what_is_none_is_text() {
         )),
         "Impression:\nBP 120|80 & 5^3, mind/body and\\or x"
     );
-    // Separators that the sender forgot to escape.
+    // Separators that the sender did not escape.
     assert_eq!(text(observation("TX", "10^3 & more")), "10^3 & more");
 }
 
@@ -85,7 +85,7 @@ fn texts_of_coded_values_are_narrative() {
 
 #[test]
 fn text_attachments_are_decoded() {
-    // "Seen by Dr Okafor.\r\nCafé." in UTF-8, its padding away.
+    // "Seen by Dr Okafor.\r\nCafé." in UTF-8, without padding.
     let utf8 = "U2VlbiBieSBEciBPa2Fmb3IuDQpDYWbDqS4";
     let expected = "Seen by Dr Okafor.\r\nCafé.";
     for kind in ["^TEXT^^Base64^", "app^text^plain^base64^", "^TX^^Base64^"] {
@@ -143,7 +143,7 @@ fn what_is_not_text_is_left_out_and_never_the_whole_of_a_note() {
         refused(message("MDM^T02", &[scan])),
         (Some("OBX-5"), PayloadError::NotText)
     );
-    // A document of a kind that is read is a note: it is not left out for being damaged.
+    // A document of a supported kind is a note: it is not left out if it is damaged.
     let pdf = "OBX|2|ED|PDF||^AP^PDF^Base64^JVBERi0xLjQ=";
     assert_eq!(
         refused(message("MDM^T02", &["OBX|1|TX|N||Seen.", pdf])),

@@ -1,4 +1,4 @@
-//! Whatever bytes a payload has, it is one record, and a note only with the text that another reader finds in it.
+//! Any payload becomes one record, and a note only with the text that another reader finds in it.
 
 use std::sync::{Arc, LazyLock};
 
@@ -47,7 +47,7 @@ fn one_record(format: &dyn Format, payload: &[u8]) -> Option<String> {
     }
 }
 
-/// What apache-avro makes of a payload without its frame.
+/// Returns what apache-avro reads from a payload without its frame.
 fn avro_value(mut payload: &[u8]) -> Option<Avro> {
     let reader = apache_avro::reader::datum::GenericDatumReader::builder(&SCHEMA)
         .build()
@@ -55,7 +55,7 @@ fn avro_value(mut payload: &[u8]) -> Option<Avro> {
     reader.read_value(&mut payload).ok()
 }
 
-/// What apache-avro finds at `body`, if it can read the payload.
+/// Returns what apache-avro finds at `body`, if it can read the payload.
 fn avro_text(payload: &[u8]) -> Option<String> {
     let value = avro_value(payload)?;
     let Avro::Record(fields) = value else { return None };
@@ -68,7 +68,7 @@ fn avro_text(payload: &[u8]) -> Option<String> {
     }
 }
 
-/// What prost-reflect finds at `body`, if it can read the payload.
+/// Returns what prost-reflect finds at `body`, if it can read the payload.
 fn protobuf_text(payload: &[u8]) -> Option<String> {
     let message = DynamicMessage::decode(MESSAGE.clone(), payload).ok()?;
     match message.get_field_by_name("body")?.as_ref() {
@@ -121,7 +121,7 @@ proptest! {
         let mut message = DynamicMessage::new(MESSAGE.clone());
         message.set_field_by_name("body", Value::String(text.clone()));
         let mut meta = message.get_field_by_name("meta").unwrap().as_message().unwrap().clone();
-        // Zero is not written, and is no id.
+        // Zero is not written, and is not an id.
         meta.set_field_by_name("id", Value::I64(id | 1));
         message.set_field_by_name("meta", Value::Message(meta));
         let mut payload = PROTOBUF_NOTE[..8].to_vec();

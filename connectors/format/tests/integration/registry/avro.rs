@@ -1,4 +1,4 @@
-//! Avro as another encoder wrote it, and the types that fields may have.
+//! Avro from another encoder, and the types that fields may have.
 
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ fn a_schema_may_refer_to_others() {
     assert_eq!((event.note_id.expose(), event.text.expose()), ("n", "t"));
 }
 
-/// The value as apache-avro writes it.
+/// Encodes the value with apache-avro.
 pub(super) fn written(schema: &apache_avro::Schema, value: Value) -> Vec<u8> {
     let writer = apache_avro::writer::datum::GenericDatumWriter::builder(schema)
         .build()
@@ -107,7 +107,7 @@ pub(super) fn written(schema: &apache_avro::Schema, value: Value) -> Vec<u8> {
     writer.write_value_to_vec(value).unwrap()
 }
 
-/// The note that is read of a record with an id, a text, and a field of that type.
+/// Returns the note of a record with an id, a text, and a field of that type.
 fn with(field: &str, kind: &str, value: Value) -> Result<NoteEvent, Diagnosis> {
     let schema = format!(
         r#"{{"type":"record","name":"N","fields":[{{"name":"note_id","type":"int"}},{{"name":"{field}","type":{kind}}},{{"name":"text","type":"string"}}]}}"#
@@ -223,7 +223,7 @@ fn a_path_may_go_through_a_map() {
     let format = toml::from_str::<FormatConfig>(&config).unwrap().build().unwrap();
     let ids = b"\x06ids\x02\x02\x08note\x12\x00";
     let text = b"\x08text\x00\x02t";
-    // Two pairs in a block that says how long it is: 21 bytes.
+    // Two pairs in a block with its length: 21 bytes.
     let event = format
         .read(&[b"\x03\x2a", &ids[..], text, b"\0"].concat())
         .unwrap();

@@ -1,4 +1,4 @@
-//! Payloads that claim more than they have.
+//! Payloads that claim more than they contain.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ fn problem(format: &dyn Format, payload: &[u8]) -> PayloadError {
     problem
 }
 
-/// The largest number that Avro can write.
+/// The largest number in Avro.
 const MOST: [u8; 10] = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
 /// The smallest.
 const LEAST: [u8; 10] = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
@@ -63,7 +63,7 @@ fn a_list_of_more_items_than_there_can_be_is_not_counted_out() {
         let schema = format!(
             r#"{{"type":"record","name":"N","fields":[{{"name":"other","type":{{"type":"array","items":{items}}}}}]}}"#
         );
-        // Without end: each block claims all there could be.
+        // Without end: each block claims the maximum.
         let payload = framed(&[&MOST.repeat(1000), &[0]]);
         assert_eq!(problem(&*avro(&schema), &payload), PayloadError::NotInSchema);
     }
@@ -123,7 +123,7 @@ fn a_list_within_itself_is_followed_so_far_and_no_further() {
 
 #[test]
 fn records_that_multiply_take_no_longer_than_their_bytes() {
-    // Thirty records, each twice in the next: a thousand million of the innermost, of no byte or of one.
+    // Thirty records, each twice in the next: a thousand million of the innermost, with zero bytes or one.
     for innermost in [r#""null""#, r#""int""#] {
         let mut kind = innermost.to_owned();
         for i in 0..30 {

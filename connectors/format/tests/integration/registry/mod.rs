@@ -1,6 +1,6 @@
-//! Note events in Avro and Protobuf, and the schemas that they are read by.
+//! Note events in Avro and Protobuf, and their schemas.
 //!
-//! The payloads in `golden/` were written by encoders that are not ours, by `golden/make.py`.
+//! Other encoders wrote the payloads in `golden/`, by `golden/make.py`.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail as the tests do")]
 
@@ -19,7 +19,7 @@ use lethe_core::{KnownKind, NoteEvent};
 use lethe_format::registry::{Language, Reference, Schema, SchemaError, Schemas, Unavailable};
 use lethe_format::{Format, FormatConfig};
 
-/// A registry in memory, which counts how often it is asked and can be away.
+/// A registry in memory, which counts requests and can be unavailable.
 #[derive(Default)]
 struct Shelf {
     schemas: Mutex<HashMap<u32, Schema>>,
@@ -49,7 +49,7 @@ impl Shelf {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// The format of that configuration, which asks this registry.
+    /// Returns the format of that configuration, with this registry.
     fn format(self: &Arc<Self>, kind: &str, config: &str) -> Box<dyn Format> {
         let config =
             format!("kind = \"{kind}\"\nregistry = {{ url = \"https://registry.example\" }}\n{config}");
@@ -80,7 +80,7 @@ const KNOWN_AVSC: &str = include_str!("golden/known.avsc");
 const NOTE_PROTO: &str = include_str!("golden/note.proto");
 const PEOPLE_PROTO: &str = include_str!("golden/people.proto");
 
-/// Where the fields stand in `golden/note.avsc`.
+/// The paths of the fields in `golden/note.avsc`.
 const NOTE_FIELDS: &str = "fields = { note_id = \"meta.id\", version = \"meta.version\", authored_at = \"meta.written\", \
      event = \"meta.event\", patient_id = \"patient.number\", known = \"patient.identifiers\", text = \"body\" }";
 
@@ -91,7 +91,7 @@ fn known(event: &NoteEvent) -> Vec<(KnownKind, &str)> {
     event.known.iter().map(|k| (k.kind, k.value.expose())).collect()
 }
 
-/// A file of this test's own, gone with what is returned.
+/// Creates a file for this test, removed with the returned value.
 fn file(name: &str, bytes: &[u8]) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);

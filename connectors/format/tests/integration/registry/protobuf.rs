@@ -1,4 +1,4 @@
-//! Protobuf as other encoders wrote it, and the types that fields may have.
+//! Protobuf from other encoders, and the types that fields may have.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::{NOTE_FIELDS, NOTE_PROTO, PEOPLE_PROTO, Shelf, TEXT, file, known};
 
 fn shelf() -> Arc<Shelf> {
     let shelf = Arc::new(Shelf::default());
-    // The id that the payloads in `golden/` name.
+    // The schema id of the payloads in `golden/`.
     shelf.put(
         2,
         Language::Protobuf,
@@ -85,7 +85,7 @@ fn a_map_of_identifiers_and_a_large_number_are_read() {
     );
 }
 
-/// The part of a golden payload after its frame.
+/// Returns a golden payload without its frame.
 fn bare(framed: &[u8], frame: usize) -> &[u8] {
     &framed[frame..]
 }
@@ -112,7 +112,7 @@ fn bare_payloads_are_read_by_a_proto_file_or_a_compiled_set() {
     }
 }
 
-/// A format of a file with this message `N`, in bare payloads.
+/// Returns a format with a file with this message `N`, for payloads without a frame.
 fn of(syntax: &str, body: &str) -> Box<dyn Format> {
     let (_folder, path) = file(
         "n.proto",

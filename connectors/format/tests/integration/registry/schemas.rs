@@ -1,4 +1,4 @@
-//! Schemas that are there, that are not, and that cannot be asked for.
+//! Existing, missing and unavailable schemas.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ fn a_registry_that_is_away_is_told_before_a_record_is_read_and_asked_again_after
     shelf.leave(None);
     format.prepare(NOTE).unwrap();
     assert!(format.read(NOTE).is_ok());
-    // What it said is remembered: from now on it may go.
+    // The response is cached: from now on the registry may be unavailable.
     shelf.leave(Some("gone"));
     format.prepare(NOTE).unwrap();
     assert!(format.read(NOTE).is_ok());

@@ -1,4 +1,4 @@
-//! Settings that cannot be.
+//! Invalid settings.
 
 use lethe_format::{FormatConfig, FormatError};
 
