@@ -1,7 +1,8 @@
-//! Learned members over invented notes: with the features they need, beside others that share them, and networks.
+//! Benchmarks learned members on synthetic notes: with their features, with features shared by others, and
+//! networks.
 //!
-//! `cargo bench -p lethe-benches --bench learned`. Throughput is in tokens, on one thread. Members are fitted to what the
-//! rules find in other invented notes: this says how fast they are, and nothing of how good.
+//! `cargo bench -p lethe-benches --bench learned`. Throughput is in tokens, on one thread. Members are fitted
+//! to predictions of the rules on other synthetic notes: the benchmark measures speed, not quality.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -16,7 +17,7 @@ use lethe_learn::NoObserver;
 use lethe_members::registry::default_rules;
 use lethe_members::{Job, kinds, open, predict, train};
 
-/// Notes a batch, of about 600 tokens each.
+/// Number of notes per batch, of about 600 tokens each.
 const NOTES: usize = 64;
 
 static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| notes(NOTES, 7));
@@ -34,7 +35,7 @@ fn tokens() -> ItemsCount {
     ItemsCount::new(batch().notes().map(|note| note.tokens.len()).sum::<usize>())
 }
 
-/// One of each kind, few passes each.
+/// Returns one member of each kind, trained with few passes.
 fn members() -> BTreeMap<&'static str, Arc<dyn Tagger>> {
     let documents = documents();
     let folder = std::env::temp_dir().join(format!("lethe-bench-{}", std::process::id()));
@@ -63,7 +64,7 @@ fn members() -> BTreeMap<&'static str, Arc<dyn Tagger>> {
     members
 }
 
-/// Invented notes, marked by the rules.
+/// Returns synthetic notes with predictions of the rules as gold.
 fn documents() -> Vec<Document> {
     let labels = LabelSet::i2b2_2014();
     let texts = notes(200, 11);
@@ -105,7 +106,7 @@ fn alone(bencher: Bencher<'_, '_>, kind: &str) {
         .bench_refs(|batch| member.tag(batch));
 }
 
-/// A further member, over features that another has asked for before.
+/// A further member, over features that another one has computed.
 #[divan::bench(args = kinds().into_iter().filter(|kind| !kind.starts_with("lstm")).collect::<Vec<_>>())]
 fn further(bencher: Bencher<'_, '_>, kind: &str) {
     let (first, member) = (&MEMBERS["mira"], &MEMBERS[kind]);

@@ -1,8 +1,8 @@
-//! Structured messages: how many HL7 v2 admissions a second are read, replaced under Safe Harbor, audited and put together
-//! again, by the bundle that runs by default.
+//! Benchmarks structured messages: reads HL7 v2 admissions, replaces their identifiers under Safe Harbor with
+//! the default bundle, audits them and writes them again.
 //!
-//! `cargo bench -p lethe-benches --bench messages`. Throughput is in messages, on one thread and on two. Kafka and Parquet
-//! are not among it: `benches/end-to-end` measures those.
+//! `cargo bench -p lethe-benches --bench messages`. Throughput is in messages, on one thread and on two.
+//! Kafka and Parquet are not included: `benches/end-to-end` measures those.
 
 use std::sync::{Arc, LazyLock};
 
@@ -14,7 +14,7 @@ use lethe_dictionaries::Dictionary;
 use lethe_ensemble::Bundle;
 use lethe_policy::{Policy, PolicyFile};
 
-/// Messages a batch.
+/// Number of messages per batch.
 const MESSAGES: usize = 512;
 
 static PAYLOADS: LazyLock<Vec<String>> = LazyLock::new(|| (0..MESSAGES).map(admission).collect());
@@ -48,7 +48,7 @@ fn main() {
     divan::main();
 }
 
-/// An invented admission: ADT^A01 with next of kin, visit, allergies, diagnoses and insurance.
+/// Returns a synthetic admission: ADT^A01 with next of kin, visit, allergies, diagnoses and insurance.
 fn admission(i: usize) -> String {
     let names = ["Quillfeather", "Brightwater", "Thistlewood", "Marrowby"];
     let (name, other) = (names[i % 4], names[(i + 1) % 4]);
@@ -92,7 +92,7 @@ fn work() -> usize {
     done.redacted.len()
 }
 
-/// Reads messages alone.
+/// Only reads messages.
 #[divan::bench]
 fn read(bencher: Bencher<'_, '_>) {
     bencher.counter(ItemsCount::new(MESSAGES)).bench(|| {
@@ -103,7 +103,7 @@ fn read(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// The whole way from payload to audited row.
+/// Measures the whole path from payload to audited row.
 #[divan::bench(threads = [1, 2])]
 fn redact(bencher: Bencher<'_, '_>) {
     bencher.counter(ItemsCount::new(MESSAGES)).bench(work);

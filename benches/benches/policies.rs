@@ -1,7 +1,7 @@
-//! What a policy costs beside the finding: the same invented notes decided, and then redacted by each way.
+//! Benchmarks policies apart from detection: the same decisions on synthetic notes, redacted by each action.
 //!
-//! `cargo bench -p lethe-benches --bench policies`. Throughput is in bytes of note text, on one thread. Every fourth note is
-//! of the same patient, as a feed's notes are of few patients at a time.
+//! `cargo bench -p lethe-benches --bench policies`. Throughput is in bytes of note text, on one thread. Every
+//! fourth note belongs to the same patient, since a feed has notes of few patients at a time.
 
 use std::sync::{Arc, LazyLock};
 
@@ -17,9 +17,9 @@ use lethe_ensemble::Bundle;
 use lethe_policy::{Policy, PolicyFile};
 use lethe_taggers::registry::default_rules;
 
-/// Notes a batch, as a lane takes them.
+/// Number of notes per batch, as in a lane.
 const NOTES: usize = 256;
-/// A key of benches alone.
+/// A key for benchmarks only.
 const KEYS: &str = "[[keys]]\nid = \"bench\"\nstate = \"current\"\nsecret = \"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\"\n";
 
 static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| notes(NOTES, 7));
@@ -81,13 +81,13 @@ fn policy(lines: &str) -> Policy {
     Policy::build(&file, "bench", &LABELS, &Dictionary::builtin(), &[]).expect("a policy that is allowed")
 }
 
-/// Every member of the rules, and the vote.
+/// All rule members and the vote.
 #[divan::bench]
 fn decide_by_rules(bencher: Bencher<'_, '_>) {
     bencher.counter(bytes()).bench(|| ENGINE.decide(&BATCH));
 }
 
-/// The shipped Spanish bundle: what finding costs where learned members have a part in it.
+/// The bundled Spanish bundle: the cost of detection with learned members.
 #[divan::bench]
 fn decide_by_bundle(bencher: Bencher<'_, '_>) {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../models/es-meddocan");
@@ -96,7 +96,7 @@ fn decide_by_bundle(bencher: Bencher<'_, '_>) {
     let redactor = Redactor::new(&bundle.labels, Action::Tag, Carried::default());
     let engine = Engine::new(bundle.labels, bundle.members, bundle.combiner, merging, redactor);
     bencher.counter(bytes()).bench(|| {
-        // A batch of its own each time: what members share is kept with the batch.
+        // A separate batch each time, since shared results of members are kept with the batch.
         let batch = BATCH.slice(0, NOTES);
         engine.decide(&batch)
     });

@@ -1,4 +1,4 @@
-//! One bench a stage, over the same invented notes: tokenise, each member, vote, redact, Parquet.
+//! Benchmarks each stage on the same synthetic notes: tokenise, each member, vote, redact, Parquet.
 //!
 //! `cargo bench -p lethe-benches`. Throughput is in bytes of note text, on one thread.
 
@@ -16,7 +16,7 @@ use lethe_core::{
 use lethe_dictionaries::Dictionary;
 use lethe_taggers::registry::default_rules;
 
-/// Notes a batch, as a lane takes them.
+/// Number of notes per batch, as in a lane.
 const NOTES: usize = 256;
 
 static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| notes(NOTES, 7));

@@ -1,7 +1,8 @@
-//! Peak resident memory and time of the engine on one long note of each bad kind.
+//! Measures peak resident memory and time of the engine on one long note of each hostile kind.
 //!
-//! `cargo run --release -p lethe-benches --example note_memory -- [--bundle DIR] [--megabytes N] [KIND...]`. Each note runs in
-//! a process of its own. The figure is the peak above that of a process that redacts a note of a few words.
+//! `cargo run --release -p lethe-benches --example note_memory -- [--bundle DIR] [--megabytes N] [KIND...]`.
+//! Each note runs in a separate process. The figure is the peak above that of a process that redacts a note
+//! of a few words.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,7 +17,7 @@ use lethe_ensemble::Bundle;
 
 const MIB: f64 = 1024.0 * 1024.0;
 
-/// The kinds of notes; `small` is what the others are compared with.
+/// The kinds of notes; `small` is the baseline.
 const KINDS: [&str; 7] = [
     "full-stops",
     "base64",
@@ -70,7 +71,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs a note in another process. Peak memory in bytes, tokens, seconds.
+/// Runs a note in another process. Returns peak memory in bytes, tokens, and seconds.
 fn measured(args: &Args, kind: &str) -> anyhow::Result<(f64, usize, f64)> {
     let done = Command::new(std::env::current_exe()?)
         .args(["--one", kind, "--megabytes", &args.megabytes.to_string()])
@@ -109,7 +110,7 @@ fn one(bundle: &Path, kind: &str, bytes: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A note of this kind and about this size.
+/// Returns a note of this kind and about this size.
 fn text(kind: &str, bytes: usize) -> anyhow::Result<String> {
     let mut state = 1u64;
     let mut random = move || {
@@ -151,7 +152,7 @@ fn text(kind: &str, bytes: usize) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// The process' peak resident memory so far, in bytes.
+/// Returns the process's peak resident memory so far, in bytes.
 fn peak() -> anyhow::Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

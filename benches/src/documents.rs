@@ -1,4 +1,5 @@
-//! Documents with spans, as JSON lines: `text`, and `spans` of `start`, `end` (code points) and `label`.
+//! Reads documents with spans, as JSON lines: `text`, and `spans` of `start`, `end` (code points) and
+//! `label`.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
@@ -8,11 +9,11 @@ use anyhow::Context as _;
 use lethe_core::Span;
 use serde::Deserialize;
 
-/// A document, its spans in bytes.
+/// A document with its spans in bytes.
 pub struct Document {
     /// The text.
     pub text: String,
-    /// Spans and their labels.
+    /// Spans with their labels.
     pub spans: Vec<(Span, String)>,
 }
 
@@ -33,7 +34,7 @@ struct Marked {
 /// Reads documents.
 ///
 /// # Errors
-/// Names file and line.
+/// Names the file and the line.
 pub fn read(path: &Path) -> anyhow::Result<Vec<Document>> {
     let file = File::open(path).with_context(|| path.display().to_string())?;
     let mut documents = Vec::new();

@@ -1,15 +1,15 @@
-//! Invented clinical notes of about 3 KB, made from a seed: the benches need no corpus.
+//! Synthetic clinical notes of about 3 KB from a seed, so that the benchmarks need no corpus.
 
-/// A small generator of pseudo-random numbers (splitmix64): the same numbers for a seed on every machine.
+/// A small pseudo-random number generator (splitmix64) with the same numbers for a seed on every machine.
 pub struct Dice(u64);
 
 impl Dice {
-    /// Seeded.
+    /// Returns a generator with this seed.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// A number below `n`.
+    /// Returns a number below `n`.
     pub const fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -70,7 +70,7 @@ const FINDINGS: [&str; 12] = [
     "Neurologic examination is intact; strength is 5/5 throughout and reflexes are symmetric.",
 ];
 
-/// A note of about 3 KB with some thirty identifiers.
+/// Returns a note of about 3 KB with some thirty identifiers.
 pub fn note(seed: u64) -> String {
     use std::fmt::Write as _;
     let mut dice = Dice::new(seed);
@@ -124,7 +124,7 @@ pub fn note(seed: u64) -> String {
     text
 }
 
-/// `count` notes.
+/// Returns `count` notes.
 pub fn notes(count: usize, seed: u64) -> Vec<String> {
     (0..count as u64)
         .map(|i| note(seed ^ i.wrapping_mul(0x9e37_79b9)))

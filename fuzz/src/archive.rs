@@ -1,4 +1,4 @@
-//! Archives whose structure is sound, with contents that the fuzzer chooses.
+//! Builds archives with a sound structure and contents that the fuzzer chooses.
 
 use std::io::Write as _;
 
@@ -8,7 +8,7 @@ use flate2::{Compression, Crc};
 /// Bytes of a tar block.
 const BLOCK: usize = 512;
 
-/// A tar archive (POSIX.1-2001, "ustar Interchange Format") of files that are called `0`, `1`, ...
+/// Returns a tar archive (POSIX.1-2001, "ustar Interchange Format") of files with the names `0`, `1`, ...
 pub fn tar(files: &[&[u8]]) -> Vec<u8> {
     let mut out = Vec::new();
     for (number, content) in files.iter().enumerate() {
@@ -32,8 +32,8 @@ fn write_at(header: &mut [u8; BLOCK], at: usize, field: &str) {
     header[at..at + field.len()].copy_from_slice(field.as_bytes());
 }
 
-/// A ZIP archive (PKWARE APPNOTE 6.3.10, sections 4.3.7, 4.3.12 and 4.3.16) of files that are called `0`, `1`, ..., every
-/// second one deflated.
+/// Returns a ZIP archive (PKWARE APPNOTE 6.3.10, sections 4.3.7, 4.3.12 and 4.3.16) of files with the names
+/// `0`, `1`, ..., of which every second one is deflated.
 pub fn zip(files: &[&[u8]]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut directory = Vec::new();
@@ -46,7 +46,7 @@ pub fn zip(files: &[&[u8]]) -> Vec<u8> {
             0 => (0_u16, content.to_vec()),
             _ => (8, deflated(content)),
         };
-        // Version, flags, method, time and date, checksum, sizes and lengths: alike in both headers.
+        // Version, flags, method, time and date, checksum, sizes and lengths: the same in both headers.
         let mut fields = Vec::new();
         for short in [20, 0, method, 0, 0] {
             fields.extend_from_slice(&short.to_le_bytes());
@@ -86,7 +86,7 @@ fn deflated(content: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory takes every byte")
 }
 
-/// The bytes as one gzip member.
+/// Returns the bytes as one gzip member.
 pub fn gzip(content: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(content).expect("memory takes every byte");

@@ -1,4 +1,4 @@
-//! Messages of HL7 v2 that are read and given back.
+//! Reads and returns HL7 v2 messages.
 
 use std::sync::LazyLock;
 
@@ -14,11 +14,11 @@ static FORMAT: LazyLock<Hl7v2Format> = LazyLock::new(|| {
     config.build().expect("these settings are valid")
 });
 
-/// A note that was read of a message.
+/// The note of a message.
 pub struct Read(NoteEvent);
 
 impl Read {
-    /// Reads the payload; none if it is quarantined.
+    /// Reads the payload; `None` if it is quarantined.
     ///
     /// # Panics
     /// If the parts of the narrative do not lie in its text, in order.
@@ -36,7 +36,7 @@ impl Read {
         Some(read)
     }
 
-    /// The note.
+    /// Returns the note.
     pub const fn event(&self) -> &NoteEvent {
         &self.0
     }
@@ -46,10 +46,10 @@ impl Read {
         &*enclosed.0
     }
 
-    /// The message with what it was.
+    /// Returns the message with its original content.
     ///
     /// # Panics
-    /// If it cannot be closed.
+    /// If it cannot be written.
     pub fn closed(&self) -> Vec<u8> {
         let envelope = self.envelope();
         let text = self.0.text.expose();
@@ -61,10 +61,10 @@ impl Read {
             .expect("as many as there were")
     }
 
-    /// The message with nothing in the places of its parts and identifiers.
+    /// Returns the message with nothing in place of its parts and identifiers.
     ///
     /// # Panics
-    /// If it cannot be closed.
+    /// If it cannot be written.
     pub fn bare(&self) -> Vec<u8> {
         let envelope = self.envelope();
         let parts = vec![""; envelope.parts().len()];
@@ -74,10 +74,10 @@ impl Read {
             .expect("as many as there were")
     }
 
-    /// The note that a message reads as which was given back.
+    /// Returns the note of a returned message.
     ///
     /// # Panics
-    /// If it does not read, or as another event.
+    /// If it cannot be read, or is another event.
     pub fn again(&self, closed: &[u8]) -> NoteEvent {
         let again = FORMAT.read(closed).expect("a closed message reads");
         assert!(again.kind == self.0.kind, "the event is another");

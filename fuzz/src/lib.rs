@@ -1,4 +1,4 @@
-//! What fuzz targets share.
+//! Helpers of the fuzz targets.
 
 pub mod archive;
 pub mod hl7v2;

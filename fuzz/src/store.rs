@@ -1,4 +1,4 @@
-//! A store in memory, with files as Lethe writes them and with files as nobody does.
+//! A store in memory, with files as Lethe writes them and with invalid ones.
 
 use std::sync::{Arc, LazyLock};
 
@@ -18,12 +18,12 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
         .expect("a runtime")
 });
 
-/// Waits for what a store is asked.
+/// Waits for a request to a store.
 pub fn wait<T>(work: impl Future<Output = T>) -> T {
     RUNTIME.block_on(work)
 }
 
-/// A store with these objects. Of two with one name the first is there.
+/// Returns a store with these objects. Of two with the same name, the first is kept.
 pub fn with(objects: impl IntoIterator<Item = (String, Vec<u8>)>) -> Memory {
     let store = Memory::default();
     wait(async {
@@ -34,7 +34,7 @@ pub fn with(objects: impl IntoIterator<Item = (String, Vec<u8>)>) -> Memory {
     store
 }
 
-/// What stands in a footer in place of a sound value.
+/// The replacement of a valid value in a footer.
 #[derive(Arbitrary, Debug)]
 pub enum Value<'a> {
     Number(i64),
@@ -43,12 +43,12 @@ pub enum Value<'a> {
     Text(&'a str),
     /// 64 hexadecimal digits.
     Digest(u8),
-    /// The key is not there.
+    /// The key is missing.
     Gone,
 }
 
 impl Value<'_> {
-    /// The value as it is written; none if its key is not there.
+    /// Returns the written value; `None` if its key is missing.
     pub fn written(&self) -> Option<String> {
         Some(match self {
             Self::Number(number) => number.to_string(),
@@ -61,7 +61,7 @@ impl Value<'_> {
     }
 }
 
-/// Replaces values of a footer: those of the keys with these numbers, modulo how many there are.
+/// Replaces values of a footer: those of the keys with these numbers, modulo the number of keys.
 pub fn changed(sound: &[(&str, String)], changes: &[(u8, Value<'_>)]) -> Vec<(String, String)> {
     let mut pairs: Vec<(&str, Option<String>)> = sound
         .iter()
@@ -77,7 +77,7 @@ pub fn changed(sound: &[(&str, String)], changes: &[(u8, Value<'_>)]) -> Vec<(St
         .collect()
 }
 
-/// A Parquet file of notes with so many rows, offsets from 0 on, and these pairs in its footer.
+/// Returns a Parquet file of notes with this many rows, offsets from 0 on, and these pairs in its footer.
 pub fn parquet(pairs: Vec<(String, String)>, rows: u8) -> Vec<u8> {
     let column =
         |text: Option<&str>| -> ArrayRef { Arc::new(StringArray::from_iter((0..rows).map(|_| text))) };
@@ -104,7 +104,7 @@ pub fn parquet(pairs: Vec<(String, String)>, rows: u8) -> Vec<u8> {
     out
 }
 
-/// Bytes that are changed in a file, by their places from its end, where its metadata stand.
+/// Changes bytes of a file, by their positions from its end, where its metadata is.
 pub fn damage(file: &mut [u8], changes: &[(u16, u8)]) {
     for (at, byte) in changes {
         if let Some(place) = file.iter_mut().rev().nth(usize::from(*at)) {

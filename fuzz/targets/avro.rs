@@ -1,5 +1,6 @@
-//! Any bytes as an Avro payload: one record each time, no panic, and a note only with the text that another reader finds
-//! in it. Input that begins with `{`, `[` or `"` is a schema as well, which may be refused and does no more harm.
+//! Any bytes as an Avro payload: one record each time, no panic, and a note only with the text that another
+//! reader finds in it. Input that begins with `{`, `[` or `"` is also tried as a schema, which may be refused
+//! without other effects.
 #![no_main]
 
 use std::sync::{Arc, LazyLock};
@@ -18,7 +19,7 @@ static AVRO: LazyLock<apache_avro::Schema> =
 
 static FORMAT: LazyLock<Box<dyn Format>> = LazyLock::new(|| format(NOTE.to_owned()));
 
-/// Every id is this schema.
+/// A registry with this schema for every id.
 struct One(Arc<Schema>);
 
 impl Schemas for One {
@@ -53,7 +54,7 @@ fuzz_target!(|data: &[u8]| {
     };
     let reader = GenericDatumReader::builder(&AVRO).build().expect("a schema");
     let mut left = data;
-    // It refuses more: bytes that are skipped here are looked into there.
+    // The other reader refuses more: it decodes bytes that are skipped here.
     let Ok(Value::Record(fields)) = reader.read_value(&mut left) else {
         return;
     };

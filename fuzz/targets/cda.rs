@@ -1,4 +1,5 @@
-//! Any bytes as a CDA document: no panic, never more text than there was document, and what is given back is read again.
+//! Any bytes as a CDA document: no panic, never more text than the document has, and the returned document
+//! can be read again.
 #![no_main]
 
 use lethe_format::{CdaConfig, Format, PayloadError};
@@ -23,7 +24,7 @@ fuzz_target!(|payload: &[u8]| {
         .close(&parts, &identifiers)
         .expect("as many as there were");
     if let Err(diagnosis) = format.read(&closed) {
-        // What was nowhere in HL7's namespace is gone.
+        // Anything outside of HL7's namespace is dropped.
         assert_eq!(
             diagnosis.problem,
             PayloadError::Missing,

@@ -1,5 +1,5 @@
-//! File names are commits: each name says one chain and offset, each chain and offset has one name, and no topic's name
-//! leads out of its folder.
+//! File names are commits: each name identifies one chain and offset, each chain and offset has one name, and
+//! no topic's name leads out of its folder.
 #![no_main]
 
 use lethe_connectors::sink::ChainId;

@@ -1,5 +1,5 @@
-//! The tables of a configuration file, as the libraries read them: whatever the text, settings or an error, and a secret
-//! prints as `[secret]`.
+//! The tables of a configuration file, as the libraries read them: any text gives settings or an error, and a
+//! secret prints as `[secret]`.
 #![no_main]
 
 use lethe_connectors::files::{MessageFilesConfig, ParquetConfig, TextFolderConfig};
@@ -11,7 +11,7 @@ use lethe_connectors::tables::TablesConfig;
 use libfuzzer_sys::fuzz_target;
 use serde::Deserialize;
 
-/// The tables by the names that the program gives them.
+/// The tables by the program's names.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Tables {

@@ -1,5 +1,5 @@
-//! Any bytes as gold of any format: an error or documents whose marks lie in their texts, and what is written back as
-//! JSON lines reads the same.
+//! Any bytes as gold in any format: an error, or documents whose annotations lie in their texts and are
+//! unchanged after a round trip through JSON lines.
 #![no_main]
 
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use lethe_corpus::{Format, read, write_jsonl};
 use libfuzzer_sys::fuzz_target;
 
-/// One file of this process' own, written anew for each case.
+/// A file for this process, rewritten for each case.
 static PLACE: LazyLock<PathBuf> =
     LazyLock::new(|| std::env::temp_dir().join(format!("lethe-fuzz-{}", std::process::id())));
 

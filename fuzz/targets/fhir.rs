@@ -1,5 +1,5 @@
-//! Any bytes as a FHIR message: no panic, parts in order and in bounds, and what is closed as it was reads back as the
-//! same text.
+//! Any bytes as a FHIR message: no panic, parts in order and in bounds, and a message that is returned
+//! unchanged reads as the same text.
 #![no_main]
 
 use lethe_format::{FhirConfig, Format};

@@ -1,5 +1,5 @@
-//! Files of a dataset whose footers anybody may have written, as `inspect` and a start read them: each is read or refused with
-//! a reason, and nothing panics.
+//! Dataset files with arbitrary footers, as `inspect` and a start read them: each is read or refused with a
+//! reason, and nothing panics.
 #![no_main]
 
 use lethe_connectors::inspect::{Scope, inspect_file, inspect_within};
@@ -12,13 +12,13 @@ use libfuzzer_sys::fuzz_target;
 #[derive(Arbitrary, Debug)]
 struct Case<'a> {
     notes: File<'a>,
-    /// The file after it in its chain.
+    /// The next file in its chain.
     next: Option<File<'a>>,
     part: Option<File<'a>>,
     replayed: Option<File<'a>>,
 }
 
-/// A file with a sound footer, but for what is changed.
+/// A file with a sound footer, except for the changes.
 #[derive(Arbitrary, Debug)]
 struct File<'a> {
     rows: u8,
@@ -34,7 +34,7 @@ impl File<'_> {
     }
 }
 
-/// The footer of a notes file that begins at an offset.
+/// Returns the footer of a notes file that begins at an offset.
 fn notes(chain: &ChainId, first: i64, rows: u8) -> Vec<(&'static str, String)> {
     let number = |count: u8| count.to_string();
     vec![
@@ -63,7 +63,7 @@ fn notes(chain: &ChainId, first: i64, rows: u8) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The keys of a footer that is sound without them.
+/// The optional keys of a footer.
 fn without(mut pairs: Vec<(&'static str, String)>, keep_empty: bool) -> Vec<(&'static str, String)> {
     pairs.retain(|(_, value)| keep_empty || !value.is_empty());
     pairs

@@ -1,13 +1,13 @@
-//! Any bytes as an HL7 v2 message: one record each time, no panic; what is read lies in its text, and a message closed
-//! with what it was reads as the same note.
+//! Any bytes as an HL7 v2 message: one record each time, no panic; extracted parts lie in its text, and a
+//! message that is returned with its original content reads as the same note.
 #![no_main]
 
 use lethe_core::{EventKind, NoteEvent};
 use lethe_fuzz::hl7v2::Read;
 use libfuzzer_sys::fuzz_target;
 
-/// Its letters and digits. Line breaks may come back as other white space; what a message without an escape character
-/// cannot hold comes back as a space.
+/// Returns its letters and digits. Line breaks may become other white space; characters that a message
+/// without an escape character cannot hold become spaces.
 fn letters(event: &NoteEvent) -> String {
     let text = event.text.expose().chars();
     text.filter(|c| c.is_alphanumeric()).collect()
@@ -19,7 +19,7 @@ fuzz_target!(|payload: &[u8]| {
     };
     let event = read.event();
     let closed = read.closed();
-    // Separators alone, in a message that cannot escape them, come back blank, and a blank note is none.
+    // Separators alone, in a message that cannot escape them, become blank, and a blank note is refused.
     if event.kind == EventKind::Delete || !letters(event).is_empty() {
         let again = read.again(&closed);
         assert!(letters(&again) == letters(event), "the text is another");

@@ -1,5 +1,6 @@
-//! HL7 v2 messages that are made of segments: names of segments, fields, components and repetitions in any order, so that the
-//! reader gets past its first checks. No panic; what is read lies in its text, and a message closed with what it was reads.
+//! HL7 v2 messages made of segments: names of segments, fields, components and repetitions in any order, so
+//! that the reader gets past its first checks. No panic; extracted parts lie in its text, and a message that
+//! is returned with its original content can be read.
 #![no_main]
 
 use lethe_fuzz::hl7v2::Read;
@@ -10,7 +11,7 @@ const SEGMENTS: [&str; 16] = [
     "PID", "PV1", "OBR", "OBX", "TXA", "NK1", "NTE", "EVN", "ORC", "PD1", "IN1", "GT1", "DG1", "AL1", "ZZZ",
     "MSH",
 ];
-/// What fields hold.
+/// The content of fields.
 const VALUES: [&str; 16] = [
     "",
     "1",
@@ -38,9 +39,9 @@ struct Case<'a> {
 #[derive(Arbitrary, Debug)]
 struct Segment<'a> {
     name: u8,
-    /// What stands before a value, and which value.
+    /// The separator before a value, and the value's index.
     fields: Vec<(u8, u8)>,
-    /// Any text in the last field.
+    /// Any text for the last field.
     rest: &'a str,
 }
 

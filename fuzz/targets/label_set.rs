@@ -1,4 +1,5 @@
-//! A label set file is written by users: any text is read or refused with a message, and what is read can be asked.
+//! A label set file is written by users: any text is read or refused with a message, and a label set that is
+//! read can be queried.
 #![no_main]
 
 use lethe_core::LabelSet;

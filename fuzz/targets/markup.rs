@@ -1,4 +1,5 @@
-//! Any bytes as HTML and as RTF: no panic, bounded output, and text that reads the same as lines of HTML.
+//! Any bytes as HTML and as RTF: no panic, bounded output, and text that is unchanged when it is read as
+//! lines of HTML.
 #![no_main]
 
 use lethe_format::{html_to_text, rtf_to_text};

@@ -1,4 +1,5 @@
-//! Every rule member on any text and any identifiers of a patient: no panic, no stray span, the same answer again.
+//! Every rule member on any text and any identifiers of a patient: no panic, no span out of bounds, the same
+//! result each time.
 #![no_main]
 
 use std::sync::{Arc, LazyLock};

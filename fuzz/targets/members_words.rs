@@ -1,5 +1,6 @@
-//! The rule members on texts that are made of what notes are made of: words and forms of `words.dict` in any order, and
-//! identifiers of the patient from the same words. As `members`: no panic, no failure, the same answer again.
+//! The rule members on texts made of typical pieces of notes: words and forms of `words.dict` in any order,
+//! and identifiers of the patient from the same words. As in `members`: no panic, no failure, the same result
+//! each time.
 #![no_main]
 
 use std::sync::{Arc, LazyLock};
@@ -13,12 +14,12 @@ use lethe_taggers::registry::default_rules;
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 
-/// What stands between words.
+/// The text between words.
 const BETWEEN: [&str; 12] = [
     " ", "\n", "", ", ", ". ", "-", "/", ": ", "\t", "@", "'", "\u{a0}",
 ];
 
-/// The words of the fuzzers' dictionary that are text: quoted strings, a line each.
+/// Returns the words of the fuzzers' dictionary that are text: quoted strings, one per line.
 static WORDS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let lines = include_str!("../words.dict").lines();
     let quoted = lines.filter_map(|line| line.strip_prefix('"')?.strip_suffix('"'));
@@ -45,7 +46,7 @@ static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
 
 #[derive(Arbitrary, Debug)]
 struct Case {
-    /// A word, what comes after it, and how often.
+    /// A word, the text after it, and the number of repetitions.
     text: Vec<(u16, u8, u8)>,
     /// A kind, a first word and a second one.
     known: Vec<(u8, u16, Option<u16>)>,

@@ -1,6 +1,6 @@
-//! A file of messages: any bytes, or an archive that is sound or damaged in a few places, in every framing. Reading it ends;
-//! records are numbered without a gap; no payload and no file passes its bound; the files of a sound archive come out as they
-//! went in.
+//! A file of messages: any bytes, or an archive that is sound or damaged in a few places, in every framing.
+//! Reading it ends; records are numbered without a gap; no payload and no file exceeds its limit; the files
+//! of a sound archive are unchanged.
 #![no_main]
 
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use tokio::runtime::{Builder, Runtime};
 
-/// How a file is cut into records, and by which format where that decides.
+/// The framing of a file, and the format that determines it if necessary.
 const READINGS: [(&str, &str); 6] = [
     ("whole", "text"),
     ("lines", "text"),
@@ -22,7 +22,7 @@ const READINGS: [(&str, &str); 6] = [
     ("auto", "json"),
     ("auto", "fhir"),
 ];
-/// Bounds of the reading under test, in bytes and files.
+/// Limits of the tested reader, in bytes and files.
 const MAX_RECORD: usize = 4096;
 const MAX_EXPANDED: usize = 1 << 16;
 const MAX_ENTRIES: usize = 32;
@@ -41,9 +41,9 @@ struct Input<'a> {
     reading: u8,
     content: Content<'a>,
     gzip: bool,
-    /// Bytes that are changed, by their places from the end.
+    /// Changed bytes, by their positions from the end.
     damage: Vec<(u16, u8)>,
-    /// Bytes that are cut off at the end.
+    /// Number of bytes cut off at the end.
     cut: u8,
 }
 
@@ -69,7 +69,7 @@ impl Input<'_> {
         file
     }
 
-    /// The files of an archive that is sound and within the bounds, none of which is an archive.
+    /// The files of an archive that is sound and within the limits, none of which is an archive.
     fn sound(&self) -> Option<&[&[u8]]> {
         let files = match &self.content {
             Content::Tar(files) => files,

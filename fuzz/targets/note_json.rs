@@ -1,5 +1,5 @@
-//! Any bytes as a note event in JSON: one record each time, no panic, and a note only where another parser reads the
-//! same text in the same place.
+//! Any bytes as a note event in JSON: one record each time, no panic, and a note only if another parser reads
+//! the same text at the same path.
 #![no_main]
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ fuzz_target!(|payload: &[u8]| {
         return;
     };
     let json = payload.strip_prefix(b"\xef\xbb\xbf").unwrap_or(payload);
-    // Fields that make no part of the note stay unread on both sides: half of a pair of escapes in one is JSON by its grammar
+    // Fields outside of the note stay unread on both sides: half of a surrogate pair in one is valid JSON
     // (RFC 8259, 8.2), and no reason to refuse a note.
     let fields: BTreeMap<String, &RawValue> =
         serde_json::from_slice(json).expect("a note came from what is no JSON");

@@ -1,4 +1,5 @@
-//! Any bytes as PDF, and any content of a page: text or an error, never a panic that leaves the reader, and bounded output.
+//! Any bytes as PDF, and any content of a page: text or an error, never a panic outside of the reader, and
+//! bounded output.
 #![no_main]
 
 use lethe_format::pdf_to_text;
@@ -15,7 +16,7 @@ fuzz_target!(|payload: &[u8]| {
     }
 });
 
-/// A document of one page in Helvetica with this content.
+/// Returns a document of one page in Helvetica with this content.
 fn page(content: &[u8]) -> Vec<u8> {
     let stream = [
         format!("<< /Length {} >>\nstream\n", content.len()).as_bytes(),

@@ -1,4 +1,4 @@
-//! Policies, keys, sealed values and written dates: whatever the text, an answer or an error.
+//! Policies, keys, sealed values and dates: any text gives a result or an error.
 #![no_main]
 
 use lethe_policy::PolicyFile;

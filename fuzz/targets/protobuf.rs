@@ -1,6 +1,6 @@
-//! Any bytes as a Protobuf payload: one record each time, no panic, and a note only with the text and the identifiers
-//! that another reader finds in it. Input that begins with `syntax` or `message` is a schema as well, which may be refused
-//! and does no more harm.
+//! Any bytes as a Protobuf payload: one record each time, no panic, and a note only with the text and the
+//! identifiers that another reader finds in it. Input that begins with `syntax` or `message` is also tried as
+//! a schema, which may be refused without other effects.
 #![no_main]
 
 use std::sync::{Arc, LazyLock};
@@ -23,7 +23,7 @@ static MESSAGE: LazyLock<MessageDescriptor> = LazyLock::new(|| {
 
 static FORMAT: LazyLock<Box<dyn Format>> = LazyLock::new(|| format(NOTE.to_owned()));
 
-/// Every id is this schema.
+/// A registry with this schema for every id.
 struct One(Arc<Schema>);
 
 impl Schemas for One {
@@ -57,12 +57,12 @@ fuzz_target!(|data: &[u8]| {
         let framed = [&[0; 6][..], data].concat();
         drop(format(text.to_owned()).decode(Coordinates::default(), &framed));
     }
-    // The first file's first message's second.
+    // The second message within the first message of the first file.
     let payload = [&[0, 0, 0, 0, 0, 4, 0, 2][..], data].concat();
     let Record::Note(event) = FORMAT.decode(Coordinates::default(), &payload) else {
         return;
     };
-    // It refuses more: messages that are skipped here are looked into there.
+    // The other reader refuses more: it decodes messages that are skipped here.
     let Ok(message) = DynamicMessage::decode(MESSAGE.clone(), data) else {
         return;
     };

@@ -1,5 +1,6 @@
-//! What a store holds beside rows: records of erasures, and manifests of backfills. Any bytes, and records that are nearly sound:
-//! each is read or reported, an erasure that was cut off goes on or says why not, and nothing panics.
+//! Objects of a store other than rows: records of erasures, and manifests of backfills. Any bytes, and
+//! records that are nearly sound: each is read or reported, an interrupted erasure continues or returns a
+//! reason, and nothing panics.
 #![no_main]
 
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ struct Case<'a> {
     records: Vec<Record<'a>>,
     shards: Vec<Shard>,
     whole: Option<Shard>,
-    /// Bytes at places of these kinds.
+    /// Bytes for objects of these kinds.
     raw: Vec<(u8, &'a [u8])>,
 }
 
@@ -87,7 +88,7 @@ fn totals(of: &[u64; 11]) -> Totals {
     }
 }
 
-/// Names of files that records may name.
+/// Returns names of files that records may name.
 fn file(at: u8) -> String {
     let chain = ChainId::new("t", 0);
     match at % 3 {

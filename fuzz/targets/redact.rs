@@ -1,5 +1,5 @@
-//! What members claim is gone from the output, and all else is there: votes, merging and redaction of any claims about
-//! any text, against a model that works a character at a time.
+//! Predicted spans are missing in the output, and everything else is there: votes, merging and redaction of
+//! any predictions on any text, against a model that works character by character.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -43,7 +43,7 @@ fuzz_target!(|case: Case<'_>| {
             rule: "",
         });
     }
-    // A member with one stray span is refused whole: what is left are true spans of the text.
+    // A member with one span out of bounds is refused completely, so the others are valid spans of the text.
     let members: Vec<Annotations> = by_member
         .into_iter()
         .filter_map(|claims| Annotations::new(text, claims).ok())

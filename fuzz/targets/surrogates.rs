@@ -1,4 +1,4 @@
-//! Surrogates of any text as any kind: one, or none; never the text itself.
+//! Surrogates for any text of any kind: a value or `None`, never the text itself.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -32,7 +32,7 @@ struct Case<'a> {
 }
 
 fuzz_target!(init: {
-    // Seconds under coverage, and more on a busy machine: not the first input's.
+    // Takes seconds under coverage, which must not count for the first input.
     LazyLock::force(&SURROGATES);
 }, |case: Case<'_>| {
     let key = "k1:202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f";

@@ -1,5 +1,5 @@
-//! Any bytes as a table of a backfill: CSV, JSON lines or Parquet, compressed or not. Rows come in order and are read as notes
-//! or quarantined; nothing panics.
+//! Any bytes as a table of a backfill: CSV, JSON lines or Parquet, compressed or not. Rows are in order and
+//! are read as notes or quarantined; nothing panics.
 #![no_main]
 
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use lethe_connectors::tables::{Tables, TablesConfig};
 use libfuzzer_sys::fuzz_target;
 use tokio::runtime::{Builder, Runtime};
 
-/// The endings that say how a table is written.
+/// The extensions that determine a table's format.
 const ENDINGS: [&str; 6] = ["csv", "jsonl", "parquet", "csv.gz", "jsonl.zst", "tsv"];
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {

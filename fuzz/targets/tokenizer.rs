@@ -1,4 +1,5 @@
-//! Tokens and sentence ends of any text: in order, apart, on character boundaries, no letter or digit outside them.
+//! Tokens and sentence ends of any text: in order, disjoint, on character boundaries, with no letter or digit
+//! outside of them.
 #![no_main]
 
 use lethe_core::{Token, Tokens, sentence_ends, tokenize};

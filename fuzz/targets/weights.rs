@@ -1,4 +1,4 @@
-//! Any bytes as a linear model's weights: an error, or a model that writes itself back byte for byte.
+//! Any bytes as a linear model's weights: an error, or a model whose encoding equals the input.
 #![no_main]
 
 use lethe_learn::{Scheme, TagSet};

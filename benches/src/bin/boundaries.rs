@@ -1,4 +1,4 @@
-//! Which share of gold spans token boundaries can express: `boundaries FILE.jsonl ...`.
+//! Measures the share of gold spans that token boundaries can express: `boundaries FILE.jsonl ...`.
 
 use std::collections::HashSet;
 use std::io::Write as _;
@@ -9,7 +9,7 @@ use lethe_benches::documents;
 use lethe_core::tokenize;
 
 #[derive(Parser)]
-#[command(about = "The share of gold spans whose two ends are token boundaries")]
+#[command(about = "Prints the share of gold spans whose two ends are token boundaries")]
 struct Args {
     /// Documents with gold spans
     #[arg(required = true)]
@@ -28,7 +28,7 @@ fn main() -> anyhow::Result<()> {
                 ends.insert(token.span.end());
             });
             spans += document.spans.len();
-            // White space at a span's end is no token's: what is between the ends decides.
+            // White space at a span's end belongs to no token, so only the text between the ends counts.
             let fit = |span: &lethe_core::Span| {
                 let span = span.trimmed(&document.text);
                 starts.contains(&span.start()) && ends.contains(&span.end())

@@ -1,4 +1,5 @@
-//! Fills a Kafka topic with note events: invented notes, or a corpus' texts repeated under new ids; at once or steadily.
+//! Fills a Kafka topic with note events: synthetic notes, or a corpus' texts repeated under new ids; at once
+//! or at a steady rate.
 
 use std::borrow::Cow;
 use std::io::Write as _;
@@ -10,31 +11,31 @@ use lethe_benches::{documents, notes};
 use lethe_connectors::kafka::Producer;
 use serde_json::json;
 
-/// Records that may be on their way at one time.
+/// Maximum number of unconfirmed records.
 const IN_FLIGHT: u16 = 20_000;
 
 #[derive(Parser)]
 #[command(about = "Fills a Kafka topic with note events")]
 struct Args {
-    /// Where the brokers are, host:port
+    /// Address of a broker, host:port
     #[arg(long)]
     brokers: String,
-    /// The topic; it must be there
+    /// The topic; it must exist
     #[arg(long)]
     topic: String,
-    /// Its partitions: notes go round them
+    /// Its number of partitions, which are filled in turn
     #[arg(long)]
     partitions: i32,
-    /// How many notes
+    /// Number of notes
     #[arg(long)]
     notes: usize,
-    /// Documents whose texts are used, over and over; invented notes if not given
+    /// Documents whose texts are repeated; synthetic notes by default
     #[arg(long)]
     from: Vec<PathBuf>,
-    /// Notes a second, evenly; as fast as the brokers take them if not given
+    /// Notes per second, evenly spaced; as fast as possible by default
     #[arg(long, value_parser = rate)]
     rate: Option<f64>,
-    /// Each note invented anew, with numbers that no other has, rather than two thousand over and over
+    /// Creates each note anew with unique numbers instead of repeating two thousand
     #[arg(long, conflicts_with = "from")]
     fresh: bool,
 }
@@ -46,7 +47,8 @@ fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Keeps to a rate over the whole, so that a pause is made up for and the number of notes follows from the time.
+/// Keeps to a rate over the whole run, so that pauses are made up for and the number of notes follows from
+/// the time.
 struct Pace {
     started: Instant,
     rate: f64,

@@ -1,8 +1,8 @@
-//! Is time linear in a note's length, for every note: `linearity [FILE.jsonl ...]`.
+//! Checks that time is linear in a note's length, for every note: `linearity [FILE.jsonl ...]`.
 //!
-//! Times each note alone, several times, and keeps the best: what the note costs, not what else the machine did. What
-//! an empty note costs is taken off; the rest, by the byte, is compared with the median of the notes nearest in length.
-//! Then one very long note, made of all of them.
+//! Times each note separately several times and keeps the best, so that other work on the machine does not
+//! count. The cost of an empty note is subtracted; the rest, per byte, is compared with the median of the
+//! notes nearest in length. Then it times one very long note, made of all of them.
 
 use std::hint::black_box;
 use std::io::Write as _;
@@ -17,14 +17,14 @@ use lethe_dictionaries::Dictionary;
 use lethe_taggers::registry::default_rules;
 
 #[derive(Parser)]
-#[command(about = "Whether any note costs more than its length says")]
+#[command(about = "Checks whether any note costs more than its length explains")]
 struct Args {
-    /// Documents; invented notes if not given
+    /// Documents; synthetic notes by default
     files: Vec<PathBuf>,
-    /// How many notes
+    /// Number of notes
     #[arg(long, default_value_t = 2000)]
     notes: usize,
-    /// How often each is timed
+    /// Number of timings of each note
     #[arg(long, default_value_t = 15)]
     runs: u32,
     /// Size of the long note, in MB
@@ -32,7 +32,7 @@ struct Args {
     long: usize,
 }
 
-/// Notes on either side, in order of length, that make a note's median.
+/// Number of notes on either side, by length, for a note's median.
 const NEIGHBOURS: usize = 50;
 
 fn main() -> anyhow::Result<()> {

@@ -1,4 +1,5 @@
-//! Binary character recall and precision of `lethe annotate`'s spans, by gold label: `quality GOLD PREDICTED`.
+//! Prints binary character recall and precision of `lethe annotate`'s spans, by gold label: `quality GOLD
+//! PREDICTED`.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -9,13 +10,13 @@ use clap::Parser;
 use lethe_benches::documents;
 
 #[derive(Parser)]
-#[command(about = "Binary character recall by gold label, and precision by predicted label")]
+#[command(about = "Prints binary character recall by gold label, and precision by predicted label")]
 struct Args {
     /// Documents with gold spans
     gold: PathBuf,
-    /// The same documents, in the same order, as `lethe annotate` wrote them
+    /// The same documents, in the same order, from `lethe annotate`
     predicted: PathBuf,
-    /// Gold labels to leave out: their characters count neither way
+    /// Gold labels to ignore: their characters do not count
     #[arg(long)]
     ignore: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Sends prepared records to a Kafka topic, compressed with zstd: each line of standard input is one.
+//! Sends prepared records to a Kafka topic, compressed with zstd: one per line of standard input.
 
 use std::io::{BufRead as _, Write as _, stdin, stdout};
 
@@ -6,24 +6,24 @@ use clap::Parser;
 use lethe_connectors::kafka::Producer;
 use rdkafka::ClientConfig;
 
-/// Records that may be on their way at one time.
+/// Maximum number of unconfirmed records.
 const IN_FLIGHT: u16 = 20_000;
-/// Bytes of a record or a batch at most, its envelope included.
+/// Maximum bytes of a record or a batch, including its envelope.
 const MOST: usize = 128 << 20;
 
 #[derive(Parser)]
 #[command(about = "Sends each line of standard input as a record to a Kafka topic")]
 struct Args {
-    /// Where the brokers are, host:port
+    /// Address of a broker, host:port
     #[arg(long)]
     brokers: String,
     /// The topic; it must exist
     #[arg(long)]
     topic: String,
-    /// Its partitions: records go round them
+    /// Its number of partitions, which are filled in turn
     #[arg(long, default_value_t = 1)]
     partitions: i32,
-    /// All records in one batch
+    /// Puts all records into one batch
     #[arg(long)]
     one_batch: bool,
 }
@@ -36,7 +36,7 @@ fn main() -> anyhow::Result<()> {
         .set("message.max.bytes", MOST.to_string())
         .set("compression.type", "zstd");
     if args.one_batch {
-        // Nothing leaves before the end of the input: then everything does.
+        // Nothing is sent before the end of the input, and then everything is.
         config
             .set("batch.size", MOST.to_string())
             .set("batch.num.messages", "1000000")

@@ -1,4 +1,4 @@
-//! Writes tables as a warehouse exports them: invented notes of about 3 KB, repeated under new ids, as Parquet.
+//! Writes tables like a warehouse export: synthetic notes of about 3 KB, repeated under new ids, as Parquet.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -11,21 +11,21 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
-/// Rows of a row group.
+/// Number of rows per row group.
 const GROUP: usize = 5_000;
-/// Different notes.
+/// Number of different notes.
 const TEXTS: usize = 2_000;
 
 #[derive(Parser)]
-#[command(about = "Writes tables of invented notes as Parquet")]
+#[command(about = "Writes tables of synthetic notes as Parquet")]
 struct Args {
     /// The folder to write to
     #[arg(long)]
     out: PathBuf,
-    /// How many notes
+    /// Number of notes
     #[arg(long)]
     notes: usize,
-    /// In how many files
+    /// Number of files
     #[arg(long, default_value_t = 10)]
     files: usize,
 }

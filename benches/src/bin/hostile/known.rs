@@ -1,4 +1,4 @@
-//! Events that carry many identifiers, over texts that are made of them.
+//! Events with many known identifiers, over texts made of them.
 //!
 //! An event has one identifier for every ten bytes of text. Cost is divided by the bytes of both.
 
@@ -15,7 +15,7 @@ use lethe_taggers::known::KnownConfig;
 use crate::measure::{Make, Subject, Work, timed};
 use crate::texts::{self, word};
 
-/// Identifiers of one kind: its name, the kind, and one at random.
+/// Identifiers of one kind: its name, the kind, and a random generator.
 type Kind = (&'static str, KnownKind, fn(&mut Dice) -> String);
 
 const KINDS: [Kind; 8] = [
@@ -43,7 +43,7 @@ const KINDS: [Kind; 8] = [
     }),
 ];
 
-/// Texts beside those made of the identifiers themselves.
+/// Texts in addition to those made of the identifiers themselves.
 const UNITS: [&str; 8] = [
     "1 ",
     "1/2/",
@@ -79,7 +79,7 @@ fn initials(dice: &mut Dice) -> String {
     )
 }
 
-/// An event of this text and these identifiers.
+/// Returns an event with this text and these identifiers.
 fn event(text: &str, known: &[(KnownKind, String)]) -> NoteBatch {
     let known = known.iter().map(|(kind, value)| Known {
         kind: *kind,
@@ -160,7 +160,7 @@ fn subject(name: &str, run: impl Fn(&NoteBatch) + Clone + 'static) -> Subject {
     }
 }
 
-/// The member `known`, and an engine of it that propagates.
+/// Returns the member `known`, and an engine of it that propagates.
 pub(crate) fn subjects(wanted: &dyn Fn(&str) -> bool) -> anyhow::Result<Vec<Subject>> {
     let labels = Arc::new(LabelSet::i2b2_2014());
     let dictionary = Dictionary::builtin();

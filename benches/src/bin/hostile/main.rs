@@ -1,19 +1,20 @@
-//! What hostile text costs: `hostile [--only WORD] [--sizes KIB,...] [--memory]`.
+//! Measures the cost of hostile text: `hostile [--only WORD] [--sizes KIB,...] [--memory]`.
 //!
-//! Runs each rule member, each learned member, the whole engine and each parser on texts and payloads that are made to be
-//! bad for it, and compares the cost a byte with that of ordinary notes and messages. Exits with 1 if a text costs more than
-//! five times as much, or if the cost a byte grows with the size.
+//! Runs each rule member, each learned member, the whole engine and each parser on texts and payloads that
+//! are hostile to it, and compares the cost per byte with that of ordinary notes and messages. Exits with 1
+//! if a text costs more than five times as much, or if the cost per byte grows with the size.
 //!
-//! A parser is bound by what an ordinary message of its format costs in all: the parser, and the engine of the rule members
-//! over its note. Ordinary JSON, Avro and Protobuf are little more than a copy of the text, so that a multiple of that says
-//! nothing about how long a payload holds up a partition; a multiple of the whole does. Both multiples are printed. Hostile
-//! messages are run through parser and engine too (`message NAME`), and compared with ordinary ones.
+//! A parser is bounded by the whole cost of an ordinary message of its format: the parser, and the engine of
+//! the rule members on its note. Parsing ordinary JSON, Avro and Protobuf is little more than a copy of the
+//! text, so a multiple of that does not tell how long a payload delays a partition; a multiple of the whole
+//! does. Both multiples are printed. Hostile messages are also run through parser and engine (`message
+//! NAME`), and compared with ordinary ones.
 //!
-//! Learned members and the engine get an eighth of each size. A shape that is over a bound is measured again, by turns with the plain
-//! work, and the best of each counts.
+//! Learned members and the engine get an eighth of each size. A shape over a bound is measured again,
+//! alternating with the plain work, and the best of each counts.
 //!
-//! With `--memory`, parsers are run once over each payload of the largest size, each in a process of its own, and the bound is on
-//! the memory that reading takes in addition to the payload.
+//! With `--memory`, each parser runs once on each payload of the largest size, in a separate process, and the
+//! bound is on the memory that reading takes in addition to the payload.
 
 mod known;
 mod measure;
@@ -32,7 +33,7 @@ use clap::Parser;
 use measure::{Make, Measured, Subject, measure};
 
 #[derive(Parser)]
-#[command(about = "Compares the cost a byte of hostile texts with that of ordinary notes")]
+#[command(about = "Compares the cost per byte of hostile texts with that of ordinary notes")]
 struct Args {
     /// Runs the subjects whose name contains one of these words; all by default
     #[arg(long, value_delimiter = ',')]
@@ -46,16 +47,18 @@ struct Args {
     /// Does not try a larger size after one run took this many seconds
     #[arg(long, default_value_t = 4.0)]
     limit: f64,
-    /// The highest cost a byte, as a multiple of the plain cost; of parsers, of the cost of an ordinary message in all
+    /// The highest cost per byte, as a multiple of the plain cost; for parsers, of the whole cost of an
+    /// ordinary message
     #[arg(long, default_value_t = 5.0)]
     most: f64,
-    /// The most that the cost a byte may grow from the smallest to the largest size
+    /// The maximum growth of the cost per byte from the smallest to the largest size
     #[arg(long, default_value_t = 2.5)]
     growth: f64,
     /// Measures the peak memory of parsers instead of times
     #[arg(long)]
     memory: bool,
-    /// The most memory that a payload may take beside itself, as a multiple of its bytes; 32 MiB are always within it
+    /// The maximum memory of a payload in addition to itself, as a multiple of its bytes; 32 MiB are always
+    /// allowed
     #[arg(long, default_value_t = 25.0)]
     most_memory: f64,
     /// Reads one payload in this process, of this parser and shape
@@ -66,11 +69,11 @@ struct Args {
     all: bool,
 }
 
-/// How often a shape over a bound is measured again, by turns with the plain work: a machine that is shared slows one of the two down
-/// at a time.
+/// How often a shape over a bound is measured again, alternating with the plain work: on a shared machine,
+/// other work slows one of the two down at a time.
 const AGAIN: usize = 4;
 
-/// A shape's figures.
+/// The figures of a shape.
 struct Row {
     shape: String,
     sizes: Vec<Measured>,
@@ -112,7 +115,7 @@ fn main() -> anyhow::Result<ExitCode> {
 
 /// Measures one subject and prints its table. Returns how many shapes are over a bound.
 ///
-/// `whole` is the work that shapes are bound by; without it they are bound by the subject's own plain work.
+/// `whole` is the reference work of shapes; without it, the subject's own plain work.
 fn report(
     args: &Args,
     subject: &Subject,
@@ -164,7 +167,7 @@ fn report(
     for (i, row) in rows.iter().enumerate() {
         let bound = whole.map_or(row.ratio, |(_, whole)| row.ratio * plain / whole);
         let costly = bound > args.most;
-        // A cheap text that becomes dearer is no danger: caches explain it.
+        // A cheap text that becomes more expensive is harmless: caches explain it.
         let grows = row.growth > args.growth && row.ratio > 1.0;
         over += usize::from(costly || grows);
         if !(args.all || i < 5 || costly || grows) {
@@ -191,12 +194,12 @@ fn report(
     Ok(over)
 }
 
-/// The highest cost a byte among the sizes.
+/// Returns the highest cost per byte among the sizes.
 fn worst(sizes: &[Measured]) -> f64 {
     sizes.iter().map(|one| one.per_byte).fold(0.0, f64::max)
 }
 
-/// How the cost a byte grows from the smallest to the largest size.
+/// Returns the growth of the cost per byte from the smallest to the largest size.
 fn growth(sizes: &[Measured]) -> f64 {
     match (sizes.first(), sizes.last()) {
         (Some(first), Some(last)) => last.per_byte / first.per_byte,

@@ -1,5 +1,4 @@
-//! Times work at growing sizes. Times are those that the process had a processor for: what else runs on the machine does not
-//! count.
+//! Times work at growing sizes in CPU time, so that other work on the machine does not count.
 
 use std::time::Duration;
 
@@ -7,20 +6,20 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// Work of one size.
 pub(crate) struct Work {
-    /// Bytes that its cost is divided by.
+    /// Number of bytes that its cost is divided by.
     pub(crate) bytes: usize,
-    /// Does it once, and returns how long the part took that is measured.
+    /// Runs it once and returns the time of the measured part.
     pub(crate) run: Box<dyn FnMut() -> Duration>,
 }
 
-/// Prepares work of about so many bytes.
+/// Prepares work of about this many bytes.
 pub(crate) type Make = Box<dyn Fn(usize) -> Work>;
 
-/// What is measured: plain work, and hostile work by shape.
+/// A measured subject: plain work, and hostile work by shape.
 pub(crate) struct Subject {
     /// The member or parser.
     pub(crate) name: String,
-    /// Sizes are divided by this.
+    /// Divisor of sizes.
     pub(crate) scale: usize,
     /// Ordinary notes or messages.
     pub(crate) plain: Make,
@@ -30,16 +29,16 @@ pub(crate) struct Subject {
 
 /// The cost at one size.
 pub(crate) struct Measured {
-    /// Seconds a byte, of the best run.
+    /// Seconds per byte of the best run.
     pub(crate) per_byte: f64,
 }
 
-/// Runs at most so often.
+/// Maximum number of runs.
 const RUNS: u32 = 7;
-/// Runs are repeated until they took so long together.
+/// Minimum total time of the repeated runs.
 const ENOUGH: Duration = Duration::from_millis(250);
 
-/// Times the work at each size; stops after a size of which one run is over `limit`.
+/// Times the work at each size; stops after a size with a run over `limit`.
 pub(crate) fn measure(make: &Make, sizes: &[usize], limit: Duration) -> Vec<Measured> {
     let mut all = Vec::new();
     for &size in sizes {
@@ -63,7 +62,7 @@ pub(crate) fn measure(make: &Make, sizes: &[usize], limit: Duration) -> Vec<Meas
     all
 }
 
-/// What the process has had of processors so far, all of its threads together.
+/// Returns the CPU time of the process so far, over all threads.
 fn used() -> Duration {
     let used = clock_gettime(ClockId::ProcessCPUTime);
     let nanoseconds = u32::try_from(used.tv_nsec).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Members and engines over hostile texts.
+//! Members and engines on hostile texts.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use lethe_taggers::registry::default_rules;
 use crate::measure::{Make, Subject, Work, timed};
 use crate::texts;
 
-/// A batch of these texts, each a note of a patient.
+/// Returns a batch of these texts, each as a patient's note.
 fn batch(texts: &[String]) -> NoteBatch {
     let events = texts.iter().enumerate().map(|(i, text)| {
         Record::Note(NoteEvent {
@@ -29,14 +29,14 @@ fn batch(texts: &[String]) -> NoteBatch {
     NoteBatch::from_records(events).expect("the texts are small")
 }
 
-/// Work on texts by `run`, for each shape and for plain notes.
+/// Returns work on texts by `run`, for each shape and for plain notes.
 fn subject(name: String, scale: usize, run: impl Fn(&NoteBatch) + Clone + 'static) -> Subject {
     let work = move |texts: Vec<String>| {
         let run = run.clone();
         Work {
             bytes: texts.iter().map(String::len).sum(),
             run: Box::new(move || {
-                // What members share is computed once a batch: each run has its own.
+                // Shared results of members are computed once per batch, so each run has its own batch.
                 let batch = batch(&texts);
                 timed(|| run(&batch))
             }),
@@ -73,7 +73,7 @@ fn engine(name: &str, engine: Engine, scale: usize) -> Subject {
     })
 }
 
-/// Members, and the engine under the Safe Harbor policy.
+/// Returns the members, and the engine under the Safe Harbor policy.
 pub(crate) fn subjects(wanted: &dyn Fn(&str) -> bool) -> anyhow::Result<Vec<Subject>> {
     let labels = Arc::new(LabelSet::i2b2_2014());
     let dictionary = Dictionary::builtin();
@@ -102,7 +102,7 @@ pub(crate) fn subjects(wanted: &dyn Fn(&str) -> bool) -> anyhow::Result<Vec<Subj
     let policies = [
         ("en-clinical", "Safe Harbor", safe_harbor),
         ("en-fast", "Safe Harbor", safe_harbor),
-        // Safe Harbor's settings are for labels of i2b2.
+        // Safe Harbor's settings are for i2b2 labels.
         ("es-meddocan", "tags", "mode = \"custom\""),
     ];
     for (folder, name, policy) in policies {
@@ -119,7 +119,7 @@ pub(crate) fn subjects(wanted: &dyn Fn(&str) -> bool) -> anyhow::Result<Vec<Subj
     Ok(all)
 }
 
-/// Batches under construction: tokens and sentences are part of one.
+/// Builds batches, including tokens and sentences.
 fn tokens() -> Subject {
     let work = |texts: Vec<String>| Work {
         bytes: texts.iter().map(String::len).sum(),

@@ -1,4 +1,4 @@
-//! Peak memory of parsers over hostile payloads.
+//! Measures peak memory of parsers on hostile payloads.
 
 use std::io::Write;
 use std::process::Command;
@@ -9,10 +9,10 @@ use crate::Args;
 use crate::measure::Subject;
 use crate::parsers;
 
-/// What any payload may take, in bytes.
+/// Memory that any payload may take, in bytes.
 const FLOOR: usize = 32 << 20;
 
-/// A figure of the process's memory, in bytes: `VmRSS` or `VmHWM`.
+/// Returns a figure of the process's memory, in bytes: `VmRSS` or `VmHWM`.
 fn figure(name: &str) -> anyhow::Result<usize> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix(name));
@@ -24,7 +24,7 @@ fn figure(name: &str) -> anyhow::Result<usize> {
     Ok(kib << 10)
 }
 
-/// Reads one payload in this process, and prints its bytes and those that reading it took beyond it.
+/// Reads one payload in this process, and prints its bytes and the additional bytes that reading it took.
 fn one(subjects: &[Subject], wanted: &str, size: usize, to: &mut impl Write) -> anyhow::Result<()> {
     let (parser, shape) = wanted
         .split_once('/')
@@ -45,8 +45,8 @@ fn one(subjects: &[Subject], wanted: &str, size: usize, to: &mut impl Write) -> 
     Ok(())
 }
 
-/// Measures each parser over each shape at the largest size, each in a process of its own. Returns how many take more than
-/// `args.most_memory` times their payload and 32 MiB.
+/// Measures each parser on each shape at the largest size, each in a separate process. Returns how many take
+/// more than `args.most_memory` times their payload and 32 MiB.
 pub(crate) fn report(
     args: &Args,
     wanted: &dyn Fn(&str) -> bool,
@@ -72,7 +72,7 @@ pub(crate) fn report(
             let child = Command::new(&program)
                 .args(["--memory", "--only", &subject.name, "--sizes", &kib.to_string()])
                 .args(["--one", &format!("{}/{shape}", subject.name)])
-                // What making the payload took is given back before it is read.
+                // The memory of building the payload is released before it is read.
                 .env("MIMALLOC_PURGE_DELAY", "0")
                 .output()?;
             if !child.status.success() {

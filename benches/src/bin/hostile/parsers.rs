@@ -1,4 +1,4 @@
-//! Parsers over hostile payloads.
+//! Parsers on hostile payloads.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,21 +14,21 @@ use crate::measure::{Make, Subject, Work, timed};
 use crate::payloads::{self, Payload};
 use crate::tables;
 
-/// The largest text that a document may become.
+/// Maximum size of a document's text.
 const MAX_TEXT: usize = 64 << 20;
 
-/// A payload that is ready to be read; each call reads it once. One that is refused gives nothing.
+/// A payload that is ready to be read; each call reads it once. A refused one returns nothing.
 pub(crate) type Reading = Box<dyn Fn() -> Vec<NoteEvent>>;
-/// Prepares a payload of about so many bytes: how many it has, and the reading of it.
+/// Prepares a payload of about this many bytes: returns its size, and its reader.
 type Open = Arc<dyn Fn(usize) -> (usize, Reading)>;
 
-/// A format's payloads.
+/// The payloads of a format.
 pub(crate) struct Parser {
-    /// The parser alone.
+    /// Only the parser.
     pub(crate) alone: Subject,
-    /// What an ordinary message costs in all.
+    /// The whole cost of an ordinary message.
     pub(crate) whole: Make,
-    /// Hostile messages with all that is done with them: the parser, and the engine of the rule members over their notes.
+    /// Hostile messages with the whole work: the parser, and the engine of the rule members on their notes.
     pub(crate) messages: Subject,
 }
 
@@ -83,7 +83,7 @@ fn redacting(open: &Open, engine: &Arc<Engine>) -> Make {
     })
 }
 
-/// A parser's payloads, the ordinary one first. `open` makes one ready outside the time that is measured.
+/// The payloads of a parser, with the ordinary one first. `open` prepares one outside of the measured time.
 pub(crate) fn parser(
     name: &str,
     payloads: Vec<(&'static str, Payload)>,
@@ -122,7 +122,7 @@ pub(crate) fn parser(
     }
 }
 
-/// Every parser that stands alone.
+/// Returns every parser without an engine.
 pub(crate) fn subjects(wanted: &dyn Fn(&str) -> bool) -> anyhow::Result<Vec<Parser>> {
     use serde_json::json;
     let engine = engine_of_rules()?;
@@ -140,7 +140,7 @@ pub(crate) fn subjects(wanted: &dyn Fn(&str) -> bool) -> anyhow::Result<Vec<Pars
         let format: Arc<dyn Format> = serde_json::from_value::<FormatConfig>(config)?.build()?.into();
         Ok(parser(name, payloads, &engine, move |payload| {
             let format = Arc::clone(&format);
-            // What is refused must be refused as cheaply.
+            // A refusal must be as cheap.
             Box::new(move || format.read(&payload).into_iter().collect())
         }))
     };

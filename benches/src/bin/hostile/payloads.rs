@@ -1,4 +1,4 @@
-//! Hostile payloads, a function a format. The first of each list is an ordinary one.
+//! Hostile payloads, one function per format. The first of each list is an ordinary one.
 
 mod binary;
 mod pdf;
@@ -12,15 +12,15 @@ pub(crate) use tables::{csv, jsonl, parquet};
 
 use crate::texts;
 
-/// Makes a payload of about so many bytes.
+/// Creates a payload of about this many bytes.
 pub(crate) type Payload = Box<dyn Fn(usize) -> Vec<u8>>;
 
-/// One unit over and over, between a head and a tail.
+/// Repeats one unit between a head and a tail.
 fn repeated(head: &'static str, unit: &'static str, tail: &'static str) -> Payload {
     numbered(head, move |_| unit.to_owned(), tail)
 }
 
-/// Units that differ by their number.
+/// Repeats units that differ by their number.
 fn numbered(head: &'static str, unit: impl Fn(usize) -> String + 'static, tail: &'static str) -> Payload {
     Box::new(move |size| {
         let mut out = String::with_capacity(size + 1024);
@@ -35,7 +35,7 @@ fn numbered(head: &'static str, unit: impl Fn(usize) -> String + 'static, tail: 
     })
 }
 
-/// Something opened again and again, with `middle` inside it, and closed as often.
+/// Opens an element repeatedly, with `middle` inside, and closes it as often.
 fn nested(
     head: &'static str,
     open: &'static str,
@@ -54,12 +54,12 @@ fn nested(
     })
 }
 
-/// Notes as one text.
+/// Returns notes as one text.
 fn text(size: usize) -> String {
     texts::plain(size).join("\n")
 }
 
-/// An event in Lethe's own JSON.
+/// Returns an event in Lethe's own JSON.
 pub(crate) fn json() -> Vec<(&'static str, Payload)> {
     let plain = |size| {
         serde_json::json!({"note_id": "n1", "text": text(size)})
@@ -129,7 +129,7 @@ pub(crate) fn json() -> Vec<(&'static str, Payload)> {
     ]
 }
 
-/// HTML documents.
+/// Returns HTML documents.
 pub(crate) fn html() -> Vec<(&'static str, Payload)> {
     let plain = |size| {
         format!(
@@ -171,7 +171,7 @@ pub(crate) fn html() -> Vec<(&'static str, Payload)> {
     ]
 }
 
-/// RTF documents.
+/// Returns RTF documents.
 pub(crate) fn rtf() -> Vec<(&'static str, Payload)> {
     let plain = |size| format!("{{\\rtf1\\ansi {}}}", text(size).replace('\n', "\\par\n")).into_bytes();
     let head = "{\\rtf1\\ansi ";

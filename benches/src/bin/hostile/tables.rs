@@ -1,4 +1,4 @@
-//! Tables of a backfill over hostile files.
+//! Tables of a backfill with hostile content.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use tokio::runtime::Runtime;
 use crate::parsers::{Parser, Reading, parser};
 use crate::payloads;
 
-/// A folder with one table in it, removed with what reads it.
+/// A folder with one table, removed together with its reader.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
@@ -22,7 +22,7 @@ impl Drop for Folder {
     }
 }
 
-/// The folder that the next table is written to.
+/// The folder for the next table.
 fn folder() -> Folder {
     static MADE: AtomicUsize = AtomicUsize::new(0);
     let number = MADE.fetch_add(1, Ordering::Relaxed);
@@ -54,7 +54,7 @@ fn open(ending: &str, table: Vec<u8>, runtime: &Arc<Runtime>) -> Reading {
     })
 }
 
-/// The notes of all rows, one after the other; only the last slab's are returned, as a backfill holds no more.
+/// Returns the notes of all rows, one slab after another; keeps only the last slab's, as a backfill does.
 fn read(tables: &Tables) -> Vec<NoteEvent> {
     let mut notes = Vec::new();
     let Ok(found) = tables.units(None) else {
@@ -90,7 +90,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory takes every byte")
 }
 
-/// CSV, CSV in gzip, JSON lines and Parquet. Of compressed tables the bytes that they decompress to count.
+/// CSV, CSV in gzip, JSON lines and Parquet. For compressed tables the decompressed bytes count.
 pub(crate) fn parsers(engine: &Arc<Engine>) -> anyhow::Result<Vec<Parser>> {
     let runtime = Arc::new(
         tokio::runtime::Builder::new_multi_thread()

@@ -2,7 +2,7 @@
 
 use lethe_benches::notes::{Dice, notes};
 
-/// Texts that are one unit, over and over.
+/// Texts that repeat one unit.
 const REPEATED: [(&str, &str); 77] = [
     ("one word", "a"),
     ("one word of capitals", "A"),
@@ -83,12 +83,12 @@ const REPEATED: [(&str, &str); 77] = [
     ("marks alone", "\u{301}"),
 ];
 
-/// A way to make a text of about so many bytes.
+/// Creates a text of about this many bytes.
 pub(crate) type Text = Box<dyn Fn(usize) -> String>;
-/// Writes one more piece of a text.
+/// Appends one more piece of a text.
 type Write = fn(&mut Dice, &mut String);
 
-/// All of them.
+/// All texts.
 pub(crate) fn all() -> Vec<(&'static str, Text)> {
     let mut all: Vec<(&str, Text)> = REPEATED
         .iter()
@@ -145,7 +145,7 @@ pub(crate) fn all() -> Vec<(&'static str, Text)> {
     all
 }
 
-/// A capital word of seven letters.
+/// Returns a capitalised word of seven letters.
 pub(crate) fn word(dice: &mut Dice, out: &mut String) {
     out.push(char::from(b'A' + dice.below(26) as u8));
     for _ in 0..6 {
@@ -153,7 +153,7 @@ pub(crate) fn word(dice: &mut Dice, out: &mut String) {
     }
 }
 
-/// Ordinary notes of so many bytes together.
+/// Returns ordinary notes with this many bytes in all.
 pub(crate) fn plain(size: usize) -> Vec<String> {
     notes((size / 3000).max(1), 11)
 }

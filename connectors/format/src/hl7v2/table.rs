@@ -261,7 +261,7 @@ segments! {
         13 Location, "where it was entered";
         14 Phone(false), "whom to call back";
         15 Date, "from when it holds";
-        19 Person, "by whom";
+        19 Person, "who acted on it";
         21 Organization("HOSPITAL"), "the ordering facility";
         22 Address(false), "its address";
         23 Phone(false), "its telephone";

@@ -1,4 +1,4 @@
-//! Avro and Protobuf, by a schema of this bench's own.
+//! Avro and Protobuf payloads with a schema for this benchmark.
 
 use super::{Payload, text};
 
@@ -30,7 +30,7 @@ fn varint(mut value: u64, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
-/// A number as Avro writes it.
+/// Encodes a number as in Avro.
 fn long(value: usize, out: &mut Vec<u8>) {
     varint((value as u64) << 1, out);
 }
@@ -40,7 +40,7 @@ fn string(value: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(value.as_bytes());
 }
 
-/// Items in one block, or in a block each.
+/// Encodes items in one block, or in one block each.
 fn array(items: &[Vec<u8>], blocks: bool, out: &mut Vec<u8>) {
     if !blocks && !items.is_empty() {
         long(items.len(), out);
@@ -171,7 +171,7 @@ pub(crate) fn protobuf() -> Vec<(&'static str, Payload)> {
             "nested messages",
             Box::new(move |size| {
                 let mut inner = Vec::new();
-                // Each level writes its length: deeper ones are refused anyway.
+                // Each level writes its length; deeper ones are refused anyway.
                 for _ in 0..(size / 8).min(2000) {
                     let mut out = Vec::new();
                     field(1, &inner, &mut out);

@@ -1,11 +1,11 @@
-//! PDF files. Contents are written as they are, or deflated, as writers of PDF do.
+//! PDF files. Contents are plain or deflated, as in PDF writers.
 
 mod write;
 
 use super::{Payload, text};
 use write::{deflated, deflated_pages, document, font, large, pages, runs, stream, to_unicode};
 
-/// Lines of a page, fifty at most.
+/// Lines of a page, at most fifty.
 fn page(lines: &[&str]) -> String {
     let shown = lines.iter().enumerate().map(|(i, line)| {
         let line = line.replace(['\\', '(', ')'], " ");
@@ -14,12 +14,12 @@ fn page(lines: &[&str]) -> String {
     format!("BT /F 10 Tf\n{}ET", shown.collect::<String>())
 }
 
-/// One page of one unit over and over.
+/// Returns one page with one repeated unit.
 fn repeated(head: &'static str, unit: &'static str, tail: &'static str) -> Payload {
     Box::new(move |size| pages(&[format!("{head}{}{tail}", unit.repeat(size / unit.len() + 1))]))
 }
 
-/// A content of so many bytes that is one word.
+/// Returns a content of this many bytes that is one word.
 fn letters(bytes: usize) -> String {
     format!("BT /F 10 Tf 50 700 Td ({}) Tj ET", "a".repeat(bytes))
 }

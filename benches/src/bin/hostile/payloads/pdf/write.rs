@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-/// A PDF with these objects, the first of them the catalog, numbered from 1.
+/// Returns a PDF with these objects, numbered from 1; the first is the catalog.
 fn file(objects: &[Vec<u8>]) -> Vec<u8> {
     let mut out = b"%PDF-1.7\n".to_vec();
     let mut places = Vec::new();
@@ -22,12 +22,12 @@ fn file(objects: &[Vec<u8>]) -> Vec<u8> {
     out
 }
 
-/// Pages in Helvetica with these contents.
+/// Returns pages in Helvetica with these contents.
 pub(super) fn pages(contents: &[String]) -> Vec<u8> {
     document(contents, "", Vec::new(), |content| stream("", content.as_bytes()))
 }
 
-/// The same, their contents deflated.
+/// Does the same with deflated contents.
 pub(super) fn deflated_pages(contents: &[String]) -> Vec<u8> {
     document(contents, "", Vec::new(), |content| {
         deflated("", content.as_bytes())
@@ -46,8 +46,8 @@ pub(super) fn deflated(entries: &str, content: &[u8]) -> Vec<u8> {
     stream(&format!("/Filter /FlateDecode {entries}"), &content)
 }
 
-/// Pages in Helvetica with these contents, `write` making a stream of each. `entries` are of every page; `more` objects follow
-/// the font, from number 4 on.
+/// Returns pages in Helvetica with these contents, which `write` makes streams of. `entries` belong to every
+/// page; `more` objects follow the font, from number 4 on.
 pub(super) fn document(
     contents: &[String],
     entries: &str,
@@ -65,8 +65,8 @@ pub(super) fn document(
     with_resources(contents, entries, &resources, objects, write)
 }
 
-/// Pages with these contents, `write` making a stream of each. `entries` and `resources` are of every page; `more` objects have
-/// numbers from 3 on.
+/// Returns pages with these contents, which `write` makes streams of. `entries` and `resources` belong to
+/// every page; `more` objects have numbers from 3 on.
 pub(super) fn with_resources(
     contents: &[String],
     entries: &str,
@@ -99,8 +99,8 @@ pub(super) fn with_resources(
     file(&objects)
 }
 
-/// A file of about so many bytes, most of them in a stream that nobody reads: one page with this content and these resources,
-/// to which `more` objects belong, from number 3 on.
+/// Returns a file of about this many bytes, most of them in an unread stream: one page with this content and
+/// these resources, with `more` objects from number 3 on.
 pub(super) fn large(
     size: usize,
     content: &str,
@@ -114,12 +114,13 @@ pub(super) fn large(
     with_resources(&[String::new()], entries, resources, more, |_| content.clone())
 }
 
-/// How often something that the reader counts as `bytes` can be run in a file of `size` bytes, nearly up to its limit.
+/// Returns how often an item that the reader counts as `bytes` can be run in a file of `size` bytes, close to
+/// its limit.
 pub(super) const fn runs(size: usize, bytes: usize) -> usize {
     ((4 << 20) + 640 * size) / bytes * 9 / 10
 }
 
-/// A map of codes to Unicode with these lines between its head and its end.
+/// Returns a map of codes to Unicode with these lines between its head and its end.
 pub(super) fn to_unicode(lines: &str) -> Vec<u8> {
     let map = format!(
         "/CMapType 2 def 1 begincodespacerange <00> <ff> endcodespacerange\n{lines}\nendcmap end end"
@@ -127,7 +128,7 @@ pub(super) fn to_unicode(lines: &str) -> Vec<u8> {
     deflated("", map.as_bytes())
 }
 
-/// Helvetica with more entries; object 4 maps its codes to Unicode.
+/// Returns Helvetica with more entries; object 4 maps its codes to Unicode.
 pub(super) fn font(entries: &str) -> Vec<u8> {
     let font = "/Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding";
     format!("<< {font} /ToUnicode 4 0 R {entries} >>").into_bytes()
