@@ -7,6 +7,7 @@ use rdkafka::error::KafkaError;
 use rdkafka::types::RDKafkaConfRes;
 use serde::Deserialize;
 
+use super::config_error::{KafkaConfigError, bad};
 use super::properties::{Property, Refused};
 use super::security::Security;
 use super::source::Credentials;
@@ -96,45 +97,6 @@ pub struct FetchBudget {
     /// Number of queues that share them: 1 for the consumer's single queue, the number of partitions if each
     /// has its own (librdkafka's limit applies to each queue).
     pub queues: usize,
-}
-
-/// Invalid Kafka settings. Messages name keys and settings, never a secret.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum KafkaConfigError {
-    /// A key has no usable value.
-    #[error("`{key}`: {problem}")]
-    Key {
-        /// The key.
-        key: &'static str,
-        /// The problem, and what to write.
-        problem: String,
-    },
-    /// A librdkafka setting that would break a guarantee.
-    #[error("`properties.\"{key}\"` is refused: {reason}; {instead}")]
-    Refused {
-        /// librdkafka's key.
-        key: String,
-        /// The guarantee that it would break.
-        reason: &'static str,
-        /// What to do.
-        instead: &'static str,
-    },
-    /// librdkafka has no such key.
-    #[error("`properties.\"{0}\"`: librdkafka has no such setting; its CONFIGURATION.md lists all settings")]
-    Unknown(String),
-    /// librdkafka rejects the value, or this build lacks the setting.
-    #[error(
-        "`{0}`: librdkafka rejects this value, or was built without the feature; see its CONFIGURATION.md"
-    )]
-    Value(String),
-}
-
-pub(super) fn bad(key: &'static str, problem: impl Into<String>) -> KafkaConfigError {
-    KafkaConfigError::Key {
-        key,
-        problem: problem.into(),
-    }
 }
 
 impl KafkaConfig {

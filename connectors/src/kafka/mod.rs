@@ -2,6 +2,7 @@
 
 mod client_error;
 mod config;
+mod config_error;
 mod embedded;
 mod ids;
 mod produce;
@@ -12,7 +13,8 @@ pub(crate) mod token;
 mod topic;
 
 pub use client_error::KafkaClientError;
-pub use config::{Assignment, FetchBudget, KafkaConfig, KafkaConfigError, MOST_EXPANSION, Start};
+pub use config::{Assignment, FetchBudget, KafkaConfig, MOST_EXPANSION, Start};
+pub use config_error::KafkaConfigError;
 pub use embedded::EmbeddedBroker;
 pub use ids::TopicIds;
 pub use produce::{LinesError, Produced, Producer};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rdkafka::ClientConfig;
 use serde::Deserialize;
 
-use super::config::{KafkaConfigError, bad};
+use super::config_error::{KafkaConfigError, bad};
 use super::token::{Login, TokenConfig};
 use crate::secret::Secret;
 

@@ -66,7 +66,7 @@ pub(crate) fn fit<L: Loss>(
         run.start.as_ref(),
         &loss.likely(data),
     );
-    let old = run.start.as_ref().map(|start| start.centre(&pairs));
+    let old = run.start.as_ref().map(|start| pairs.centre(start));
     let (centre, first) = if run.held { (old, None) } else { (None, old) };
     let mut whole = Whole::new(data, states, &pairs, loss, config.l2, centre);
     let limits = Limits {

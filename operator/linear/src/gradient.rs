@@ -54,6 +54,21 @@ pub(crate) struct Pairs {
 }
 
 impl Pairs {
+    /// The old weights in the order of these pairs, then steps: what a prior is centred at.
+    pub(crate) fn centre(&self, start: &Start) -> Vec<f64> {
+        let mut centre = vec![0.0; self.len()];
+        for (feature, old) in start.features() {
+            let (first, states) = self.of(feature);
+            for &(state, weight) in old {
+                if let Some(at) = states.iter().position(|&known| known == state) {
+                    centre[first + at] = f64::from(weight);
+                }
+            }
+        }
+        centre.extend(start.steps().iter().map(|&step| f64::from(step)));
+        centre
+    }
+
     /// Pairs seen in training; features that at least `all_from` tokens have get every state.
     /// What a training goes on from counts as seen.
     pub(crate) fn new(

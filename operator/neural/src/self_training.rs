@@ -1,51 +1,16 @@
-//! Self-training (Liao 2021) of a trained recurrent member: settings, and the one way from a folder to a network.
+//! Self-training (Liao 2021) of a trained recurrent member: the one way from a folder to a network.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use lethe_corpus::Document;
 use lethe_dictionaries::Dictionary;
-use lethe_learn::{Manifest, Marginals, Observer, SwitchOut};
-use serde::{Deserialize, Serialize};
+use lethe_learn::{Manifest, Marginals, Observer};
 
 use crate::network::{Network, NetworkError};
-use crate::settings::{SettingsError, overlay};
-use crate::train::{Data, Ground, Schedule, self_train};
+use crate::settings::{SelfTraining, SettingsError, overlay};
+use crate::train::{Data, Ground, self_train};
 use crate::tuning::TuningError;
-
-/// How a network trains itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SelfTraining {
-    /// How it is fitted; one half of each batch has gold.
-    pub schedule: Schedule,
-    /// Noise in training.
-    pub noise: SwitchOut,
-    /// Passes after which the labels are given anew.
-    pub refresh: u32,
-    /// Passes without a better score on the held-out set after which training ends.
-    pub patience: u32,
-}
-
-impl Default for SelfTraining {
-    /// Liao 2021: 50 passes, labels given anew after 5, batches of 16 (tried beside 32), dropout of 0.2 (beside 0.1), a rate
-    /// of 0.001 (the least of three; the paper's is of plain descent, ours of Adam). The paper does not say how much is
-    /// switched out, nor after how many passes without a gain it is no use to go on.
-    fn default() -> Self {
-        Self {
-            schedule: Schedule {
-                epochs: 50,
-                batch: 16,
-                rate: 0.001,
-                dropout: 0.2,
-                ..Schedule::default()
-            },
-            noise: SwitchOut::default(),
-            refresh: 5,
-            patience: 15,
-        }
-    }
-}
 
 /// What trains itself, on what.
 #[derive(Clone, Copy)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lethe_corpus::{CorpusError, Document};
 use lethe_dictionaries::Dictionary;
-use lethe_learn::Observer;
+use lethe_learn::{Observer, SwitchOut};
 use serde::{Deserialize, Serialize};
 
 use crate::model::Architecture;
@@ -169,6 +169,40 @@ pub(crate) fn overlay(base: &mut toml::Table, given: toml::Table) {
             (_, value) => {
                 base.insert(key, value);
             }
+        }
+    }
+}
+
+/// How a network trains itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SelfTraining {
+    /// How it is fitted; one half of each batch has gold.
+    pub schedule: Schedule,
+    /// Noise in training.
+    pub noise: SwitchOut,
+    /// Passes after which the labels are given anew.
+    pub refresh: u32,
+    /// Passes without a better score on the held-out set after which training ends.
+    pub patience: u32,
+}
+
+impl Default for SelfTraining {
+    /// Liao 2021: 50 passes, labels given anew after 5, batches of 16 (tried beside 32), dropout of 0.2 (beside 0.1), a rate
+    /// of 0.001 (the least of three; the paper's is of plain descent, ours of Adam). The paper does not say how much is
+    /// switched out, nor after how many passes without a gain it is no use to go on.
+    fn default() -> Self {
+        Self {
+            schedule: Schedule {
+                epochs: 50,
+                batch: 16,
+                rate: 0.001,
+                dropout: 0.2,
+                ..Schedule::default()
+            },
+            noise: SwitchOut::default(),
+            refresh: 5,
+            patience: 15,
         }
     }
 }

@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 use super::claims::{Claims, is_bearer};
 use super::{Token, TokenError, now_ms, read_secret};
 use crate::authority;
-use crate::kafka::config::{KafkaConfigError, bad};
+use crate::kafka::config_error::{KafkaConfigError, bad};
 use crate::secret::Secret;
 
 /// Maximum size of a response.

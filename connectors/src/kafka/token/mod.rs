@@ -19,7 +19,7 @@ use rdkafka::consumer::ConsumerContext;
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
-use super::config::{KafkaConfigError, bad};
+use super::config_error::{KafkaConfigError, bad};
 use crate::secret::Secret;
 use claims::{Claims, is_bearer};
 pub use endpoint::EndpointConfig;

@@ -1,7 +1,6 @@
 //! Old weights as a new training set sees them.
 
 use crate::chain::Layout;
-use crate::gradient::Pairs;
 use crate::model::Model;
 use crate::{Data, States};
 
@@ -68,21 +67,6 @@ impl Start {
     /// Old weights of what was chosen before, a row a state, twice; 0 for new ones.
     pub(crate) fn history(&self) -> &[f32] {
         &self.history
-    }
-
-    /// The old weights in the order of `pairs`, then steps: what a prior is centred at.
-    pub(crate) fn centre(&self, pairs: &Pairs) -> Vec<f64> {
-        let mut centre = vec![0.0; pairs.len()];
-        for (feature, old) in self.features() {
-            let (first, states) = pairs.of(feature);
-            for &(state, weight) in old {
-                if let Some(at) = states.iter().position(|&known| known == state) {
-                    centre[first + at] = f64::from(weight);
-                }
-            }
-        }
-        centre.extend(self.steps.iter().map(|&step| f64::from(step)));
-        centre
     }
 }
 

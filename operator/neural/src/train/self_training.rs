@@ -24,7 +24,7 @@ use crate::network::Network;
 use crate::reader::{Memory, Read, Reader};
 use crate::rng::Rng;
 use crate::runner::{Kept, Runner};
-use crate::self_training::SelfTraining;
+use crate::settings::SelfTraining;
 use crate::tape::{Gold, Sample, Tape};
 
 /// What a network trains itself on.
