@@ -54,7 +54,7 @@ def analyzer():
     pipeline = spacy.blank(LANGUAGE)
     pipeline.add_pipe("lower_case_lemmas")
     engine = SpacyNlpEngine(models=[{"lang_code": LANGUAGE, "model_name": "blank"}])
-    engine.nlp = {LANGUAGE: pipeline}  # counts as loaded, so that no model is asked for
+    engine.nlp = {LANGUAGE: pipeline}  # counts as loaded, so that Presidio loads no model
     registry = RecognizerRegistry(supported_languages=[LANGUAGE])
     registry.load_predefined_recognizers(languages=[LANGUAGE], nlp_engine=engine, countries=["es"])
     registry.remove_recognizer("PhoneRecognizer")

@@ -1,7 +1,7 @@
 """English clinical words: rarer SCOWL words of medical form, and the authors' own list.
 
 SCOWL's classes 55 to 80 hold many words that no general text needs and every
-clinical note has; they are told by their Greek and Latin parts. The words of
+clinical note has; their Greek and Latin parts identify them. The words of
 `own/clinical-words-en.txt` are the authors', with plurals made here; those of
 `own/clinical-words-more-en.txt` are taken as they are.
 """

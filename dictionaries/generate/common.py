@@ -43,7 +43,7 @@ def write_exceptions(list_id: str, entries, header: str) -> None:
 
 
 def read(list_id: str, name: str = "items.txt") -> dict:
-    """Reads a list back as text -> number or None; a missing file is an empty list."""
+    """Reads a list back as text -> number, or None without one; a missing file is an empty list."""
     path = LISTS / list_id / name
     entries = {}
     if path.exists():

@@ -139,7 +139,7 @@ impl<'d> Matcher<'d> {
     #[inline]
     pub fn seek(&self, note: &NoteView<'_>, i: usize) -> SlotKey {
         let slot_key = self.slot_key(note, i);
-        // Read now, so that it is near when it is asked for.
+        // Prefetched, so that the later read does not stall.
         std::hint::black_box(self.cache.words[slot_key.place].record);
         slot_key
     }

@@ -1,7 +1,7 @@
 """Lethe, as its program is used: `python -m tools.lethe IN OUT COST PROGRAM [OPTION...]`.
 
 Its clock is the processor time of the whole program, as for the other tools, less that of a run over one note. It works
-on all cores at once; the rate is of one core's time.
+on all cores at once; the rate is per second of CPU time.
 """
 import json
 import resource
@@ -32,7 +32,7 @@ def main(source, target, costs, program, *options):
         start_up = min(annotate(one, out) for _ in range(3))
         copies, seconds = 1, 0.0
         while seconds < ENOUGH:
-            # The same notes again under other names, until the time is long enough to be told from the start-up.
+            # The same notes again under other names, until the time is long compared with the start-up.
             copies = min(copies * 4, max(copies + 1, int(copies * ENOUGH * 1.2 / seconds))) if seconds else copies
             common.write(many, ({**n, "doc_id": f"{n['doc_id']}-{k}"} for k in range(copies) for n in notes))
             seconds = max(annotate(many, out) - start_up, 1e-3)

@@ -52,7 +52,7 @@ def finder():
     pipeline = spacy.blank("en")
     pipeline.add_pipe("lower_case_lemmas")
     engine = SpacyNlpEngine(models=[{"lang_code": "en", "model_name": "blank"}])
-    engine.nlp = {"en": pipeline}  # counts as loaded, so that no model is asked for
+    engine.nlp = {"en": pipeline}  # counts as loaded, so that Presidio loads no model
     presidio = AnalyzerEngine(nlp_engine=engine, supported_languages=["en"])
 
     def find(text):

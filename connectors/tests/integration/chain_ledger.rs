@@ -177,7 +177,7 @@ proptest! {
             let scope = Scope { audit: true, ..Scope::default() };
             let report = inspect_within(&store, scope, |_| {}).await.unwrap();
             prop_assert!(report.is_intact(), "{report}");
-            // Every row answers when it is asked for by the first byte of its own replacement.
+            // The first byte of a row's replacement finds the row.
             let mut spans = 0;
             for offset in 0..notes.len() {
                 let told = why(&store, &place(&format!("notes-in/3@{offset}"))).await.unwrap().unwrap();

@@ -65,6 +65,16 @@ fn documents_are_redacted_line_by_line_and_keep_only_what_was_asked_for() {
 }
 
 #[test]
+fn a_bad_document_fails_the_command_at_every_log_level() {
+    for level in ["error", "warn", "info"] {
+        let ended = Lethe::new(["--log", level, "redact", "--format", "jsonl"])
+            .end_with("no document\n".to_owned())
+            .expect(1);
+        assert!(ended.err.contains("line 1"), "{}", ended.err);
+    }
+}
+
+#[test]
 fn no_key_of_a_document_comes_out_under_a_shipped_policy() {
     const KEYS: [&str; 31] = [
         "patient_id",

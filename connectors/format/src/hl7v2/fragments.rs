@@ -30,7 +30,7 @@ type Refused = (usize, Option<&'static str>, PayloadError);
 /// Returns the single message of the payload, with its fragments joined.
 ///
 /// # Errors
-/// [`PayloadError::Duplicate`] for a second message, [`PayloadError::NotHl7`] for text beside the message, [`PayloadError::Fragmented`] if
+/// [`PayloadError::Duplicate`] for a second message, [`PayloadError::NotHl7`] for text outside the message, [`PayloadError::Fragmented`] if
 /// pieces are missing or in another order. Nothing but blanks is returned as an empty message.
 pub(super) fn whole(payload: &[u8]) -> Result<Whole<'_>, Refused> {
     let mut messages = hl7v2_messages(payload);

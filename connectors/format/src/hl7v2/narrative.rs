@@ -276,7 +276,7 @@ impl Media {
     /// Returns the visible text of data in an encoding of table 0299, and how to encode it again.
     ///
     /// # Errors
-    /// [`PayloadError::NotBase64`]; letters that are none; [`PayloadError::Unsupported`] for another encoding, or RTF that is none; what
+    /// [`PayloadError::NotBase64`]; invalid Base64 letters; [`PayloadError::Unsupported`] for another encoding, or invalid RTF; what
     /// [`pdf_to_text`] refuses.
     fn read(&self, codec: &Codec, encoding: &str, data: &str) -> Result<(String, Encoding), PayloadError> {
         let written = codec.text(data)?;

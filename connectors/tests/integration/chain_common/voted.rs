@@ -10,7 +10,7 @@ use super::{chain, open};
 
 pub const MEMBERS: [&str; 3] = ["known", "pattern", "gazetteer"];
 
-/// Notes of these texts and what each member says of each: start, end, label, score.
+/// Notes of these texts and the predictions of each member: start, end, label, score.
 pub type NotePredictions = (&'static str, [Vec<(u32, u32, &'static str, f32)>; 3]);
 
 /// Redacts notes from offset 0 on, as the vote decides.
