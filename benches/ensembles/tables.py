@@ -15,7 +15,7 @@ import time
 import tomllib
 
 RESULTS = pathlib.Path("docs/results")
-SAID = RESULTS / "said"
+PREDICTIONS = RESULTS / "predictions"
 NAMES = "benches/ensembles/categories.toml"
 BUNDLE = "models/es-meddocan"
 METHODS = {
@@ -58,7 +58,7 @@ class Lethe:
         files = []
         for place, origin in enumerate(origins):
             name = "" if place == 0 or origin == "outside" else f"{origin}="
-            files.append(f"{name}{SAID}/{corpus}-{part}/{origin}.jsonl")
+            files.append(f"{name}{PREDICTIONS}/{corpus}-{part}/{origin}.jsonl")
         return files
 
     def ask(self, name, *arguments):
@@ -366,7 +366,7 @@ def main():
             asked[corpus, "own"] = two.submit(lethe.compare, corpus, [corpus], *categories)
             asked[corpus, "union"] = two.submit(
                 lethe.ask, f"evaluate-{corpus}-union", "evaluate", lethe.gold(corpus, "dev"),
-                SAID / f"{corpus}-dev" / "both.jsonl", *categories)
+                PREDICTIONS / f"{corpus}-dev" / "both.jsonl", *categories)
             asked[corpus, "pruned"] = two.submit(
                 lethe.prune, corpus, both, *categories, svg=RESULTS / f"figure-1-{corpus}.svg")
             if corpus == "meddocan":
