@@ -3,7 +3,7 @@
 
 use rdkafka::error::RDKafkaErrorCode as Code;
 
-use super::config::KafkaConfigError;
+use super::config_error::KafkaConfigError;
 use super::token::TokenError;
 
 /// Why Kafka cannot be used. Messages name brokers, topics and groups, never a secret or a note.

@@ -1,4 +1,4 @@
-//! Prints how fast the built-in dictionary matches a file of notes: `cargo run --release --example speed --
+//! Prints how fast the built-in dictionary matches a file of notes: `cargo run --release -p lethe-dictionaries --example matcher_speed --
 //! NOTES.jsonl`.
 //!
 //! Reads the `text` of each line. Counts one thread's CPU time (Linux), so that other work on the machine

@@ -3,7 +3,7 @@
 //! The thread's own time is measured where the system tells it (Linux), so that a busy machine gives the same figures.
 //!
 //! ```text
-//! cargo run --release -p lethe-surrogates --example speed
+//! cargo run --release -p lethe-surrogates --example surrogates_speed
 //! ```
 
 #![allow(clippy::print_stdout)]
