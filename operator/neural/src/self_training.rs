@@ -103,7 +103,10 @@ mod tests {
         let read = |toml: &str| SelfTraining::new(toml.parse().unwrap());
         let settings = read("refresh = 2\nnoise = { words = 0.3 }").unwrap();
         assert_eq!((settings.refresh, settings.noise.words), (2, 0.3));
-        assert_eq!(settings.noise.characters, lethe_learn::SwitchOut::default().characters);
+        assert_eq!(
+            settings.noise.characters,
+            lethe_learn::SwitchOut::default().characters
+        );
         assert_eq!(settings.schedule, SelfTraining::default().schedule);
         for wrong in ["colour = 1", "refresh = 0", "noise = { words = 2.0 }"] {
             assert!(read(wrong).is_err(), "{wrong}");
