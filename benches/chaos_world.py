@@ -1,4 +1,4 @@
-"""What `benches/chaos` breaks, and how: members of consumer groups, a broker, a store, a disk."""
+"""The faults of `benches/chaos`: of members of consumer groups, a broker, a store, a disk."""
 import errno
 import json
 import os
@@ -16,9 +16,9 @@ import stream
 PROPERTIES = {"session.timeout.ms": 2000, "heartbeat.interval.ms": 400, "reconnect.backoff.max.ms": 500}
 ROLL = "roll = { max_rows = 400, max_age_seconds = 1.0, max_idle_seconds = 1.0 }"
 DRAIN = 10
-# How long a member may take to end once it was asked to.
+# Seconds that a member may take to end after a stop.
 LEAVE = DRAIN + 20
-# Exit codes that a supervisor answers by starting the program again.
+# Exit codes after which a supervisor restarts the program.
 RESTARTS = (1,)
 
 
@@ -30,7 +30,7 @@ def free_port():
 
 @dataclass
 class Counts:
-    """What was done to the world, by kind, and what members did."""
+    """Counts of faults by kind, and of members' reactions."""
 
     faults: dict = field(default_factory=dict)
     exits: dict = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Counts:
 
 
 class Member:
-    """One member of a group, started again whenever it ends, as an orchestrator does."""
+    """One member of a group, restarted whenever it ends, as an orchestrator does."""
 
     def __init__(self, name, program, config, logs, counts):
         self.name, self.program, self.config, self.logs, self.counts = name, program, config, logs, counts
@@ -64,7 +64,7 @@ class Member:
             self.process.send_signal(number)
 
     def stop(self):
-        """Asks for an orderly end."""
+        """Requests an orderly end."""
         if self.process and self.process.poll() is None and self.asked is None:
             self.thaw()
             self.asked = time.monotonic()
@@ -82,7 +82,7 @@ class Member:
         self.frozen = False
 
     def look(self, now, again=True):
-        """Takes in an end, and starts the member anew when it is due."""
+        """Records an end, and restarts the member when it is due."""
         if self.process is None:
             if again and now >= self.due:
                 self.start()
@@ -178,7 +178,7 @@ class World:
             member.look(now, again)
 
     def read_pages(self):
-        """Reads what every member says of itself, for the search of identifiers at the end."""
+        """Reads every member's status pages, to search them for identifiers at the end."""
         for member in self.members:
             if member.frozen or member.process is None:
                 continue
@@ -196,7 +196,7 @@ class World:
 
 
 def of_kind(kinds, chance):
-    """Kinds of faults for ever: each once in a random order, then by weight."""
+    """Yields kinds of faults forever: each once in a random order, then by weight."""
     first = list(kinds)
     chance.shuffle(first)
     yield from first
@@ -211,7 +211,7 @@ def alive(world, chance):
 
 
 def member_fault(act):
-    """A fault of one member that is over at once."""
+    """Injects an instantaneous fault of one member."""
 
     def begin(world, chance):
         member = alive(world, chance)
@@ -231,7 +231,7 @@ def freeze(world, chance):
 
 
 def server(which, down, up, shortest, longest):
-    """An outage of a server, from `down` to `up`; one of its kind at a time."""
+    """Begins an outage of a server, from `down` to `up`; one of its kind at a time."""
 
     def begin(world, chance):
         one = getattr(world, which)
@@ -269,7 +269,7 @@ def upgrade(world, _chance):
     return step()
 
 
-# Name: weight, and what begins it. It returns None if it is over at once, else seconds and what is to be done then.
+# Name: weight and start function. It returns None for an instantaneous fault, else seconds and the function that ends it.
 KINDS = {
     "member killed": (6, member_fault(Member.kill)),
     "member frozen": (4, freeze),
@@ -284,7 +284,7 @@ KINDS = {
 
 
 def inspect(program, config, against_topic):
-    """What `lethe inspect` finds: its exit code and its JSON."""
+    """Runs `lethe inspect` and returns its exit code and its JSON."""
     command = [program, "inspect", "--config", config, "--json", *(["--against-topic"] if against_topic else [])]
     done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     try:
@@ -303,11 +303,11 @@ def own_namespace(environment="LETHE_CHAOS_NAMESPACE"):
     for options in (["--mount", "--user", "--map-root-user"], ["--mount"]):
         if subprocess.run(["unshare", *options, "true"], check=False, capture_output=True).returncode == 0:
             os.execvp("unshare", ["unshare", *options, "--", sys.executable, *sys.argv])
-    sys.exit("no mount namespace can be made (unshare --mount): the disk that fills up needs one")
+    sys.exit("cannot create a mount namespace (unshare --mount), which the full disk needs")
 
 
 def search(paths, pages, canaries):
-    """Where an identifier of the notes stands in a log or a page, without saying which."""
+    """Returns where a log or a page contains an identifier of the notes, without the identifier."""
     found = []
     for path in paths:
         text = path.read_bytes()

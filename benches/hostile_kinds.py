@@ -1,4 +1,4 @@
-"""Records that are made to be bad, for benches/hostile-notes, and ordinary ones of the same formats."""
+"""Hostile records for benches/hostile-notes, and ordinary ones of the same formats."""
 import base64
 import json
 import zlib

@@ -1,17 +1,17 @@
-"""What a soak must hold, and its page.
+"""The checks of a soak test, and its page.
 
 The first sixth of a run warms up and is not judged. Medians of the second sixth are compared with medians of the last one.
 """
 import statistics
 from dataclasses import dataclass
 
-# How much more memory the last sixth may have than the second, in per cent.
+# Maximum growth of memory from the second to the last sixth, in per cent.
 MEMORY = 5
-# Seconds that a sixth must last for memory to be judged: less than that, and it is still warming up.
+# Minimum seconds of a sixth to check memory: shorter ones are still warming up.
 SETTLED = 120
-# How many more descriptors or threads: a file may be on its way at one of the looks, a connection may be opened anew.
+# Maximum growth of descriptors or threads: a file may be in progress at a sample, a connection may be reopened.
 MORE = 2
-# By how much lag may grow over the run, as a part of the height of its saw-tooth.
+# Maximum growth of lag over the run, as a share of the height of its saw-tooth.
 LAG = 0.25
 # How many seconds behind its clock the feed may ever have been: what it makes up for afterwards is no steady feed.
 LATE = 5
@@ -42,7 +42,7 @@ def sixths(samples, key):
 
 
 def rate_of(samples):
-    """Records a second that became rows, over what is judged."""
+    """Returns the records per second that became rows, over the checked part."""
     judged = [sample for sample in samples if sample["seconds"] >= samples[-1]["seconds"] / 6]
     first, last = judged[0], judged[-1]
     return (last["records"] - first["records"]) / (last["seconds"] - first["seconds"])
@@ -92,7 +92,7 @@ def of(samples, rate, age):
 
 
 def of_the_end(fed, late, code, whole, rows, meant):
-    """The checks of what was fed and what came out."""
+    """Returns the checks of input and output."""
     return [
         Check("the feed was steady", fed == int(meant) and late <= LATE, f"{fed:,} notes fed of {int(meant):,}, late by {late:.1f} s at most"),
         Check("the program left in order", code == 0, f"exit code {code}"),
@@ -111,7 +111,7 @@ WIDTH, HIGH, LEFT, GAP = 860, 130, 70, 46
 
 
 def chart(samples):
-    """One panel below the other, on one axis of minutes; what is not judged is grey."""
+    """Draws the panels below each other on one axis of minutes; the unchecked part is grey."""
     length = samples[-1]["seconds"] or 1
     x = lambda seconds: LEFT + (WIDTH - LEFT - 20) * seconds / length
     height = len(PANELS) * (HIGH + GAP) + 30

@@ -1,4 +1,4 @@
-"""What the benches of the stream share: servers of their own, a topic full of notes, configurations, runs of the program."""
+"""Shared code of the stream benchmarks: servers, a topic of notes, configurations, runs of the program."""
 import json
 import os
 import re
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LETHE, FEED = ROOT / "target/release/lethe", ROOT / "target/release/feed"
 PARTITIONS = 8
 TICKS = os.sysconf("SC_CLK_TCK")
-# What may decide, by the name that a bench calls it by, as lines of `[engine]`.
+# Engines by name, as lines of `[engine]`.
 ENGINES = {
     "pass-through": "members = []\npass_through = true\nacknowledge = [\"not-redacted\"]",
     "rules": 'members = [{ kind = "known" }, { kind = "pattern" }, { kind = "gazetteer" }, { kind = "context" }]',
@@ -34,7 +34,7 @@ def build(*tools):
 
 @contextmanager
 def workplace(under=None):
-    """A folder that goes with the bench, however it ends."""
+    """A folder that is removed however the benchmark ends."""
 
     def leave(number, _frame):
         sys.exit(128 + number)
@@ -61,7 +61,7 @@ class Server:
         return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout
 
     def cpu(self):
-        """Processor seconds that it has used."""
+        """Returns its CPU seconds so far."""
         return cpu_of(int((self.folder / "pid").read_text().split()[0]))
 
     def topic(self, name, *more):
@@ -88,13 +88,13 @@ def feed_command(broker, topic, notes, texts, *more):
 
 
 def feed(broker, topic, notes, texts, *more):
-    """Fills a topic. The bytes of text that went in."""
+    """Fills a topic and returns the bytes of text."""
     said = subprocess.run(feed_command(broker, topic, notes, texts, *more), check=True, text=True, stdout=subprocess.PIPE).stdout
     return int(re.search(r"(\d+) bytes of text", said).group(1))
 
 
 def table(**values):
-    """An inline table of TOML, of texts and truth values; what is None is left out."""
+    """Formats an inline TOML table of strings and Booleans, without None values."""
     return "{ " + ", ".join(f"{key} = {json.dumps(value)}" for key, value in values.items() if value is not None) + " }"
 
 
@@ -108,7 +108,7 @@ def configure(path, *, brokers, topic, group, engine, store, security=None, more
 
 @dataclass
 class Run:
-    """What one run to the end of a topic did: the program's own line, its processor seconds, its peak memory in MiB."""
+    """The result of one run to the end of a topic: the program's own line, its CPU seconds, its peak memory in MiB."""
 
     line: str
     notes: int
@@ -134,7 +134,7 @@ def run(config, trust=None):
 
 
 def rows(trust=None, **where):
-    """Whether a dataset is whole, and how many rows of notes it has. `where` is `path` or `config`."""
+    """Returns whether a dataset is intact, and its number of rows. `where` is `path` or `config`."""
     what = ["--config", where["config"]] if "config" in where else [where["path"]]
     env = dict(os.environ, SSL_CERT_FILE=str(trust)) if trust else None
     said = subprocess.run([LETHE, "inspect", "--json", *map(str, what)], text=True, stdout=subprocess.PIPE, env=env, check=False)

@@ -1,16 +1,16 @@
-"""The page of benches/adapt/self-train: its tables, figures and words."""
+"""Writes the page of benches/adapt/self-train: its tables, figures and text."""
 import random
 import shutil
 
 MEMBERS = {"crf": "CRF", "lstm-l": "LSTM (Lample)", "lstm-crf-l": "LSTM-CRF (Lample)"}
 TITLES = {"btc": "BTC", "wikigold": "Wikigold", "tab": "TAB", "meddocan": "MEDDOCAN", "echr-es": "ECHR-es"}
-# The columns of a figure: their colours, and what they are called.
+# The columns of a figure: colours and names.
 WAYS = [("#555", "before"), ("#b5332e", "after"), ("#2d6a9f", "taught")]
 DRAWS = 2000
 
 
 def rates(counts):
-    """Precision, recall, F1."""
+    """Returns precision, recall and F1."""
     hits, found, gold = (sum(each) for each in zip(*counts))
     precision, recall = hits / found if found else 0.0, hits / gold if gold else 0.0
     return precision, recall, 2 * hits / (found + gold) if found + gold else 0.0
@@ -26,20 +26,20 @@ def f1_of(runs, documents, seeds):
 
 
 def interval(value_of, documents, seeds):
-    """95 % of what comes of drawing documents and seeds anew."""
+    """Returns the 95 % interval over resampled documents and seeds."""
     chance = random.Random(1)
     drawn = sorted(value_of(chance.choices(documents, k=len(documents)), chance.choices(seeds, k=len(seeds))) for _ in range(DRAWS))
     return drawn[int(0.025 * DRAWS)], drawn[int(0.975 * DRAWS) - 1]
 
 
 def level(runs, text, way):
-    """F1, the mean of the seeds."""
+    """Returns the mean F1 of the seeds."""
     run = runs[text, way]
     return f"{100 * f1_of(run, list(next(iter(run.values()))), list(run)):.1f}"
 
 
 def gains(runs, text, before, after):
-    """What `after` has over `before`, with its interval; then each seed's difference."""
+    """Returns the gain of `after` over `before` with its interval, and each seed's difference."""
     before, after = runs[text, before], runs[text, after]
     seeds = list(before)
     documents = list(before[seeds[0]])
@@ -50,7 +50,7 @@ def gains(runs, text, before, after):
 
 
 def cells(runs, text):
-    """Before, after, and the difference."""
+    """Returns before, after, and the difference."""
     return [level(runs, text, "source"), level(runs, text, "self"), *gains(runs, text, "source", "self")]
 
 
@@ -64,7 +64,7 @@ def percent(part, whole):
 
 
 def page_2(found, way, control):
-    """A way's gain over the source alone, and over the same training with the source's own text in the target's place."""
+    """Returns a way's gains over the source alone, and over the same training with the source's own text."""
     rows = []
     for (source, target, member), one in found.items():
         for text, told in (("seen", "the unlabelled text"), ("unseen", "unseen text")):
@@ -114,12 +114,12 @@ def page_why(found, out):
 
 
 def by_seed(runs):
-    """F1 of each seed, in per cent."""
+    """Returns the F1 of each seed, in per cent."""
     return [100 * rates(list(of.values()))[2] for of in runs.values()]
 
 
 def figure(groups, path, axis):
-    """Each group's points by way, a point a seed, a line at each median: the papers' figures 2 and 3."""
+    """Draws each group's points by way, one per seed, with a line at each median: the papers' figures 2 and 3."""
     wide, high, left, top, under = 130, 260, 50, 20, 60
     values = [value for _, *ways in groups for way in ways for value in way]
     low, most = 5 * (min(values) // 5), 5 * (max(values) // 5 + 1)
@@ -149,7 +149,7 @@ def figure(groups, path, axis):
 
 
 def figures(two, four, out):
-    """What of a study there is to draw."""
+    """Returns the data of the figures."""
     drawn = {}
     if two:
         drawn["figure-2.svg"] = [((f"{TITLES[source]} → {TITLES[target]}", MEMBERS[member]),
@@ -183,7 +183,7 @@ def page_4(found):
 
 
 def write_page(found, out, pair, seeds, bound, labelled, dev):
-    """Writes what the tables hold, by their numbers in the paper, to a folder."""
+    """Writes the tables, by their numbers in the paper, to a folder."""
     out.mkdir(parents=True, exist_ok=True)
     parts = [PAGE.format(bound=bound, seeds=seeds, draws=f"{DRAWS:,}")]
     if two := found.get("2"):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Splits a corpus in two: what arrives, and what is tested on.
+"""Splits a corpus into the stream and the test set.
 
     split.py CORPUS COUNT STREAM TEST
 

@@ -1,10 +1,10 @@
-"""What programs for outside tools share: notes in, spans out, as an `external` member takes them."""
+"""Shared code for external tools: reads notes and writes spans in the format of an `external` member."""
 import json
 import sys
 
 
 def without_overlaps(spans):
-    """Of (start, end, label) that overlap the longest, then the earliest, then by label; in the order of the text."""
+    """Keeps the longest of overlapping (start, end, label), then the earliest, then by label; in the order of the text."""
     kept = []
     for start, end, label in sorted(spans, key=lambda s: (s[0] - s[1], *s)):
         if all(end <= other[0] or other[1] <= start for other in kept):
@@ -13,7 +13,7 @@ def without_overlaps(spans):
 
 
 def run(usage, find):
-    """Writes IN.jsonl's notes to OUT.jsonl with what `find` finds in a text: (start, end, label), in code points."""
+    """Writes IN.jsonl's notes to OUT.jsonl with the predictions of `find` on a text: (start, end, label), in code points."""
     if len(sys.argv) != 3:
         sys.exit(usage)
     source, target = sys.argv[1:]

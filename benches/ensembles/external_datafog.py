@@ -1,4 +1,4 @@
-"""What DataFog's regular expressions find in notes, for an `external` member.
+"""Writes the predictions of DataFog's regular expressions on notes, for an `external` member.
 
     pip install -r requirements.txt                     datafog 4.9.0
     python external_datafog.py IN.jsonl OUT.jsonl
@@ -22,7 +22,7 @@ CATEGORIES = {
 
 
 def finder():
-    """What DataFog's patterns find in a text."""
+    """Returns DataFog's predictions on a text."""
     datafog = RegexAnnotator()
 
     def find(text):

@@ -1,4 +1,4 @@
-"""What Microsoft Presidio finds in Spanish notes, for an `external` member.
+"""Writes Microsoft Presidio's predictions on Spanish notes, for an `external` member.
 
     pip install -r requirements.txt                     presidio-analyzer 2.2.366, spaCy 3.8.18
     python external_presidio.py IN.jsonl OUT.jsonl
@@ -40,15 +40,15 @@ CATEGORIES = {
 
 @Language.component("lower_case_lemmas")
 def lower_case_lemmas(doc):
-    """Presidio looks for context words among lemmas, of which a blank pipeline has none."""
+    """Provides lemmas, in which Presidio looks for context words and which a blank pipeline lacks."""
     for token in doc:
         token.lemma_ = token.lower_
     return doc
 
 
 def analyzer():
-    """Presidio with every predefined recognizer for Spanish or for no one country."""
-    # E-mail addresses are checked against the list of public suffixes that the package ships, never a fetched one.
+    """Returns Presidio with every predefined recognizer for Spanish or for all countries."""
+    # E-mail addresses are checked against the package's own list of public suffixes instead of a fetched one.
     tldextract.extract = tldextract.TLDExtract(cache_dir=None, suffix_list_urls=())
     logging.getLogger("presidio-analyzer").setLevel(logging.ERROR)
     pipeline = spacy.blank(LANGUAGE)
@@ -64,7 +64,7 @@ def analyzer():
 
 
 def finder():
-    """What Presidio finds in a text."""
+    """Returns Presidio's predictions on a text."""
     presidio = analyzer()
 
     def find(text):

@@ -1,4 +1,4 @@
-"""What every generator shares: where lists live, and one way to write them.
+"""Shared code of the generators: the folder of lists, and writing them.
 
 Lists are sorted by code point and written once per entry, so a second run on
 the same package version gives the same bytes.
@@ -12,14 +12,14 @@ LISTS = Path(__file__).resolve().parent.parent / "lists"
 
 
 def fold(text: str) -> str:
-    """Lower case without accents: the comparison form of the Rust crate, near enough for building lists."""
+    """Returns lower case without accents, close enough to the Rust crate's folding to build lists."""
     table = str.maketrans({"ß": "ss", "œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
     text = unicodedata.normalize("NFD", text.lower().translate(table))
     return "".join(c for c in text if not unicodedata.combining(c))
 
 
 def is_latin(text: str) -> bool:
-    """Whether a name can be matched by a Latin-script dictionary."""
+    """Returns whether a Latin-script dictionary can match a name."""
     return all(c in " .'’-/&" or "LATIN" in unicodedata.name(c, "") for c in text)
 
 

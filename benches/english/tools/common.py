@@ -1,4 +1,4 @@
-"""What the tools share: notes in, spans and what they cost out."""
+"""Shared code of the tools: reads notes, writes spans and their cost."""
 import importlib.metadata
 import json
 import resource
@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-# Has something of most types, so that what a tool makes at first use is made before the clock starts.
+# Contains most types, so that a tool's lazy initialisation happens before the clock starts.
 WARM_UP = "Seen by Dr. Ann Poe on 3/4/2015 in Salem, OR 97301. SSN 123-45-6789, 503-555-0123, ann@example.org."
 
 

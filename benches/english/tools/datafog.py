@@ -1,4 +1,4 @@
-"""DataFog's regular expressions for English, the part of it that needs no model."""
+"""Runs DataFog's regular expressions for English, the part that needs no model."""
 from datafog.processing.text_processing.regex_annotator import RegexAnnotator
 
 from tools import common

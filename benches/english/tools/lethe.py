@@ -1,4 +1,4 @@
-"""Lethe, as its program is used: `python -m tools.lethe IN OUT COST PROGRAM [OPTION...]`.
+"""Runs Lethe through its program: `python -m tools.lethe IN OUT COST PROGRAM [OPTION...]`.
 
 Its clock is the processor time of the whole program, as for the other tools, less that of a run over one note. It works
 on all cores at once; the rate is per second of CPU time.

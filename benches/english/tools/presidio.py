@@ -39,14 +39,14 @@ CATEGORIES = {
 
 @Language.component("lower_case_lemmas")
 def lower_case_lemmas(doc):
-    """Presidio looks for context words among lemmas, of which a blank pipeline has none."""
+    """Provides lemmas, in which Presidio looks for context words and which a blank pipeline lacks."""
     for token in doc:
         token.lemma_ = token.lower_
     return doc
 
 
 def finder():
-    # The list of public suffixes that the package ships, never a fetched one.
+    # Uses the package's own list of public suffixes instead of fetching one.
     tldextract.extract = tldextract.TLDExtract(cache_dir=None, suffix_list_urls=())
     logging.getLogger("presidio-analyzer").setLevel(logging.ERROR)
     pipeline = spacy.blank("en")
@@ -56,7 +56,7 @@ def finder():
     presidio = AnalyzerEngine(nlp_engine=engine, supported_languages=["en"])
 
     def find(text):
-        # Of the same characters the surer type stands, as in Presidio's anonymizer.
+        # For the same characters the type with the higher score counts, as in Presidio's anonymizer.
         results = sorted(presidio.analyze(text, "en"), key=lambda result: -result.score)
         return [(r.start, r.end, CATEGORIES.get(r.entity_type, "OTHER")) for r in results]
 

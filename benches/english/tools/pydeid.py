@@ -1,5 +1,5 @@
 """GEMINI's pyDeid with all its types, none of a site's own lists, and no spaCy model."""
-# The registry's `pydeid` is an empty package of another maker: this import fails there rather than find nothing.
+# The registry's `pydeid` is an unrelated empty package: this import fails there instead of finding nothing.
 from pyDeid.pyDeidBuilder import pyDeidBuilder
 
 from tools import common
@@ -23,7 +23,7 @@ def category(types):
 
 
 def finder():
-    # It says where things are only when it also replaces them.
+    # It reports positions only if it also replaces the text.
     deid = pyDeidBuilder().replace_phi().set_phi_types(TYPES).set_valid_years(30, 1900, 2050).build()
 
     def find(text):

@@ -1,4 +1,4 @@
-"""scrubadub with the detectors that it turns on for US English. The one for names wants a corpus downloaded."""
+"""scrubadub with the detectors that it turns on for US English. The one for names needs a downloaded corpus."""
 import scrubadub
 
 from tools import common

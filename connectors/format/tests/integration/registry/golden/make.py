@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the payloads beside this file with encoders that are not ours.
+"""Creates the payloads in this folder with independent encoders.
 
     python3 -m venv venv && venv/bin/pip install fastavro grpcio-tools confluent-kafka \\
         httpx attrs cachetools authlib googleapis-common-protos
