@@ -77,7 +77,7 @@ pub struct Hl7v2Config {
     pub utc_offset: Option<String>,
     /// The character set of messages whose MSH-18 is empty.
     pub charset: Charset,
-    /// Whether to keep numeric observations (OBX-5 of NM and SN) unchanged. They may be ages over 89 or phone
+    /// Whether to keep numeric observations (OBX-5 of NM and SN) unchanged. They may be ages over 89 or identifying
     /// numbers, which cannot be distinguished from laboratory values.
     pub keep_numbers: bool,
     /// Additional codes to keep, by HL7 table (`0069`) or by code system (`99LOCAL`).
