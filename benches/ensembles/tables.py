@@ -305,7 +305,7 @@ def costed(chosen, cheap, own, own_shipped, shipped):
     measures = by_name(own_shipped)["stacked-svm"]["measures"]
     row("Stacked SVM, at most half the cost (the bundle that ships)", [part["name"] for part in shipped["members"]],
         measured["cost"], measured["f1"][0], measures["strict"]["f1"]["value"], measures["character"]["recall"]["value"])
-    head = ["Ensemble", "Members", "µs a token", "F1, train cross-validated", "F1, dev", "Characters covered, dev"]
+    head = ["Ensemble", "Members", "µs per token", "F1, train cross-validated", "F1, dev", "Characters covered, dev"]
     return table(head, rows)
 
 

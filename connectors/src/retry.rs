@@ -70,7 +70,7 @@ impl Backoff {
         Some(pause - pause / 4096 * shorter)
     }
 
-    /// Begins anew with the first pause, after an attempt that succeeded.
+    /// Begins again with the first pause, after an attempt that succeeded.
     pub const fn reset(&mut self) {
         self.failed = 0;
     }

@@ -35,7 +35,7 @@ struct Args {
     /// Notes per second, evenly spaced; as fast as possible by default
     #[arg(long, value_parser = rate)]
     rate: Option<f64>,
-    /// Creates each note anew with unique numbers instead of repeating two thousand
+    /// Creates each note again with unique numbers instead of repeating two thousand
     #[arg(long, conflicts_with = "from")]
     fresh: bool,
 }

@@ -1,4 +1,4 @@
-//! Removes audit files that no notes file names. A writer leaves them if it dies or loses its partition
+//! Removes audit files that no notes file names. A writer leaves them if it dies or loses its partition's assignment
 //! between the two writes.
 
 use std::time::Duration;

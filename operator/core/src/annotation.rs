@@ -10,7 +10,7 @@ pub struct Annotation {
     /// The label.
     pub label: LabelId,
     /// The member's confidence that this is redacted for a reason, 0 to 1, whatever the label. Rules give 1 where the text proves
-    /// itself (a check digit), less by evidence; models how likely the least sure token is in some span.
+    /// itself (a check digit), less by evidence; models how likely the least certain token is in some span.
     pub score: f32,
     /// The rule behind it, for the audit; empty for members that have no rules. Never text of a note.
     pub rule: &'static str,

@@ -92,7 +92,7 @@ pub enum BatchError {
 /// | `topic`, `partition`, `offset` | utf8, int32, int64 | where the record came from |
 /// | `row_kind` | uint8 | [`RowKind`] |
 /// | `error` | utf8? | the [`Quarantine`](crate::Quarantine) of a quarantined row |
-/// | `note_id`, `version`, `patient_id`, `encounter_id`, `note_type`, `author_id`, `authored_at` | | carried metadata |
+/// | `note_id`, `version`, `patient_id`, `encounter_id`, `note_type`, `author_id`, `authored_at` | | kept metadata |
 /// | `event_kind` | uint8 | [`EventKind`] |
 /// | `text` | utf8? | the original note; null unless `row_kind` is a note |
 /// | `tokens` | `list<struct<start: uint32, end: uint32, kind: uint8>>` | bytes of `text` |
@@ -398,7 +398,7 @@ impl NoteBatch {
         ids.is_valid(row).then(|| ids.value(row))
     }
 
-    /// Who assigned the row's patient id, if its event says so.
+    /// The authority that assigned the row's patient id, if its event says so.
     pub fn patient_authority(&self, row: usize) -> Option<&str> {
         let authorities = self.strings(column::PATIENT_AUTHORITY);
         authorities.is_valid(row).then(|| authorities.value(row))

@@ -124,7 +124,7 @@ impl Engine {
     }
 
     /// What the ensemble decides about each row, and what `look` says of that: it receives the note, the members' predictions,
-    /// the decisions, and the stretches that the message's structure explains. Rows are judged as they are asked for, a few
+    /// the decisions, and the stretches that the message's structure explains. Rows are judged as they are requested, a few
     /// at a time, so that the memory of the members' features and spans does not grow with the batch.
     fn decide_with<'a, T: 'a>(
         &'a self,

@@ -17,7 +17,7 @@ pub struct Identifier {
     pub label: &'static str,
     /// As the message has it, its escapes undone.
     pub value: Sensitive,
-    /// Who assigned it, as the source names the authority, with the kind of name before a colon: `namespace:MERCY`,
+    /// The authority that assigned it, as the source names the authority, with the kind of name before a colon: `namespace:MERCY`,
     /// `oid:1.2.840`, `system:https://mercy.example/mrn`, `column:mrn`. Several names of one authority are separated by line
     /// feeds. None where the source does not say.
     pub authority: Option<Arc<str>>,
@@ -43,7 +43,7 @@ pub enum Changed {
     Removed,
 }
 
-/// The message cannot be given back: what it was made of and what it is to be made of do not fit.
+/// The message cannot be returned: what it was made of and what it is to be made of do not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the message cannot be put together again")]
 pub struct EnvelopeError;

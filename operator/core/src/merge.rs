@@ -88,7 +88,7 @@ const APOSTROPHES: [char; 6] = ['\'', '\u{2019}', '\u{2018}', '\u{2bb}', '\u{2bc
 /// What English joins to any word: it is no part of a name.
 const ENDINGS: [&str; 7] = ["s", "d", "ll", "re", "ve", "m", "t"];
 
-/// Bytes of letters and apostrophes that `rest` begins with, if it goes on with the word before it: none of a possessive.
+/// Bytes of letters and apostrophes that `rest` begins with, if it continues the word before it: none of a possessive.
 fn joined_behind(rest: &str) -> usize {
     let mut left = rest;
     while let Some(part) = left.strip_prefix(APOSTROPHES) {
@@ -107,7 +107,7 @@ fn joined_behind(rest: &str) -> usize {
     rest.len() - left.len()
 }
 
-/// Bytes of letters and apostrophes that `rest` ends with, if the word behind it goes on with them.
+/// Bytes of letters and apostrophes that `rest` ends with, if the word behind it continues them.
 fn joined_before(rest: &str) -> usize {
     let mut left = rest;
     while let Some(part) = left.strip_suffix(APOSTROPHES) {

@@ -160,7 +160,7 @@ pub struct Known {
 pub struct PatientKey {
     /// The id.
     pub id: Sensitive,
-    /// Who assigned it, as [`Identifier::authority`](crate::Identifier::authority) names it.
+    /// The authority that assigned it, as [`Identifier::authority`](crate::Identifier::authority) names it.
     pub authority: Option<Arc<str>>,
 }
 
@@ -184,7 +184,7 @@ pub struct NoteEvent {
     pub version: Option<i64>,
     /// The patient's id.
     pub patient_id: Option<Sensitive>,
-    /// Who assigned the patient's id, as the source names it: [`Identifier::authority`](crate::Identifier::authority).
+    /// The authority that assigned the patient's id, as the source names it: [`Identifier::authority`](crate::Identifier::authority).
     pub patient_authority: Option<Arc<str>>,
     /// Ids that the event says are one patient's, because it merges or links them.
     pub links: Vec<PatientLink>,
@@ -206,7 +206,7 @@ pub struct NoteEvent {
     pub known: Vec<Known>,
     /// Stretches of the text that its message's structure explains, in their order.
     pub structural_text: Vec<StructuralText>,
-    /// The message that it came in, where that is to be given back.
+    /// The message that it came in, where that is to be returned.
     pub enclosed: Option<Enclosed>,
 }
 

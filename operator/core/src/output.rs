@@ -128,9 +128,9 @@ pub struct RedactedBatch(RecordBatch);
 impl RedactedBatch {
     /// `topic`, `partition`, `offset`; `row_kind` (`note`, `tombstone`, `quarantined`, `structured`; in files, an erasure also writes
     /// `erased`); `error`, the
-    /// [`Quarantine`](crate::Quarantine) of a quarantined row; `event_kind`; the carried metadata, null where the policy does not carry it; `text`, redacted,
+    /// [`Quarantine`](crate::Quarantine) of a quarantined row; `event_kind`; the kept metadata, null where the policy does not carry it; `text`, redacted,
     /// null unless the row is a note; `redactions`, the number of its spans replaced; `message`, the message that the note came
-    /// in, redacted alike, null unless it is to be given back; `review`, why a human should look at the note ([`Reason`]s, with
+    /// in, redacted alike, null unless it is to be returned; `review`, why a human should look at the note ([`Reason`]s, with
     /// commas between), null where nobody need.
     pub fn schema() -> SchemaRef {
         let mut fields = vec![
@@ -296,7 +296,7 @@ impl Rows {
     }
 }
 
-/// A carried column, without the values of quarantined rows: such a row holds coordinates and a code, nothing else.
+/// A kept column, without the values of quarantined rows: such a row holds coordinates and a code, nothing else.
 ///
 /// Of kinds of notes, only those on the list are carried as they are ([`NoteTypes`]).
 fn carry(

@@ -76,7 +76,7 @@ impl From<SpanError> for Unredacted {
     }
 }
 
-/// Replaces decided spans, and carries metadata to the output.
+/// Replaces decided spans, and keeps metadata to the output.
 #[derive(Clone, Debug)]
 pub struct Redactor {
     replacer: Arc<dyn Replacer>,
@@ -172,7 +172,7 @@ impl Redactor {
     /// iterator, no more than one row's decisions stand in memory.
     ///
     /// A note whose outcome is an error, or that cannot be redacted, becomes a quarantined row without text; its code is
-    /// among those that are given back.
+    /// among those that are returned.
     ///
     /// # Errors
     /// [`BatchError::Arrow`] if the redacted texts pass 2 GiB; [`BatchError::Unavailable`] if the batch is to be tried again.

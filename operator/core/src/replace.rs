@@ -12,7 +12,7 @@ pub struct Subject<'a> {
     pub note: NoteView<'a>,
     /// Whose note it is, if the event says so.
     pub patient_id: Option<&'a str>,
-    /// Who assigned that id, as [`Identifier::authority`] names it.
+    /// The authority that assigned that id, as [`Identifier::authority`] names it.
     pub patient_authority: Option<&'a str>,
     /// The column of identifiers that the whole text is a value of, as [`Identifier::authority`] names it.
     pub column: Option<&'a str>,

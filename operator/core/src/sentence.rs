@@ -1,7 +1,7 @@
 //! Sentence ends: a line's end, or closing punctuation before a capital.
 //!
 //! Members see a note sentence by sentence. Notes are lists and forms as much as prose, so a line break ends a
-//! sentence unless the next line plainly goes on with it.
+//! sentence unless the next line plainly continues it.
 
 use crate::{Span, TokenKind, Tokens};
 

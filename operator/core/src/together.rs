@@ -1,6 +1,6 @@
 //! Which notes of a batch are tagged together.
 //!
-//! Members compute what depends on a word alone once a batch, and hold it until the batch is done: some 100 bytes a token, and up
+//! Members compute what depends on a word alone once a batch, and hold it until the batch is done: some 100 bytes per token, and up
 //! to 2 KiB for each different word. So notes of few words go together by the thousand, and tables of numbers a few at a time.
 
 use std::ops::Range;

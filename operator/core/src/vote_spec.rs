@@ -32,7 +32,7 @@ pub struct VoteSpec {
     /// Votes that a span of a label needs instead, by the label's name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub thresholds: BTreeMap<String, u32>,
-    /// The score, 0 to 1, from which the vote of a single member suffices: one for all labels, or one a label. If not given, no
+    /// The score, 0 to 1, from which the vote of a single member suffices: one for all labels, or one per label. If not given, no
     /// score suffices.
     #[serde(alias = "sure", skip_serializing_if = "SoloMinScore::is_empty")]
     pub solo_min_score: SoloMinScore,

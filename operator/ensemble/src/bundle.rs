@@ -92,7 +92,7 @@ pub enum BundleError {
         expected: String,
     },
     /// Nobody who is trusted signed it.
-    #[error("{}: {why}; sign the bundle's page with `minisign -S -m bundle.toml`, or correct `signed_by`", path.display())]
+    #[error("{}: {why}; sign the bundle's manifest with `minisign -S -m bundle.toml`, or correct `signed_by`", path.display())]
     Signature {
         /// The signature's file.
         path: PathBuf,

@@ -1,4 +1,4 @@
-//! What members cost, in µs a token: measured elsewhere, weighed here.
+//! What members cost, in µs per token: measured elsewhere, weighed here.
 //!
 //! Members that read the same features read them once, so a set of members may cost less than their sum, and dropping
 //! one of two that share saves only its own part.
@@ -11,9 +11,9 @@ use lethe_core::MemberSet;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cost {
-    /// µs a token that only this member takes.
+    /// µs per token that only this member takes.
     pub own: f64,
-    /// What it shares with members that name the same, for instance the settings of features, and its µs a token: spent
+    /// What it shares with members that name the same, for instance the settings of features, and its µs per token: spent
     /// once for all of them. Where they disagree about the amount, the largest counts.
     #[serde(default)]
     pub shared: Option<(String, f64)>,
@@ -24,7 +24,7 @@ pub struct Cost {
 pub struct Costs(pub Vec<Cost>);
 
 impl Costs {
-    /// µs a token of these members together, to a millionth: the same amounts in another order are as much.
+    /// µs per token of these members together, to a millionth: the same amounts in another order are as much.
     pub fn of(&self, members: MemberSet) -> f64 {
         let costs = || members.iter().filter_map(|member| self.0.get(member));
         let mut shared: Vec<(&str, f64)> = Vec::new();
@@ -38,7 +38,7 @@ impl Costs {
         rounded(own + shared.into_iter().map(|(_, amount)| amount).sum::<f64>())
     }
 
-    /// µs a token that these members would save without `member`.
+    /// µs per token that these members would save without `member`.
     pub fn saved(&self, members: MemberSet, member: usize) -> f64 {
         rounded(self.of(members) - self.of(MemberSet(members.0 & !(1 << member))))
     }

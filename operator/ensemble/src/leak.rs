@@ -1,5 +1,5 @@
 //! What each member alone finds, and what all of them miss: which member a leak would be the price of, and which leaks
-//! no ensemble of these members can mend.
+//! no ensemble of these members can fix.
 //!
 //! Before the vote: this is about the members' predictions, not about the decisions. Coordinates only, no note text.
 

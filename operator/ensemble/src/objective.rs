@@ -18,7 +18,7 @@ pub struct Objective {
     /// The least recall.
     #[serde(default)]
     pub floor: Option<Floor>,
-    /// The most that the members may cost, in µs a token.
+    /// The most that the members may cost, in µs per token.
     #[serde(default)]
     pub ceiling: Option<f64>,
 }
@@ -105,13 +105,13 @@ impl Objective {
 /// Where a set of members stands, by an objective.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Standing {
-    /// µs a token above the ceiling; 0 where it is kept.
+    /// µs per token above the ceiling; 0 where it is kept.
     pub excess: f64,
     /// Recall that the floor lacks; 0 where it is kept.
     pub shortfall: f64,
     /// The measure.
     pub value: f64,
-    /// µs a token.
+    /// µs per token.
     pub cost: f64,
     /// Members.
     pub members: u32,
@@ -224,7 +224,7 @@ impl fmt::Display for Objective {
             write!(f, " with recall of {floor}")?;
         }
         if let Some(ceiling) = self.ceiling {
-            write!(f, " at {ceiling} µs a token or less")?;
+            write!(f, " at {ceiling} µs per token or less")?;
         }
         Ok(())
     }

@@ -26,7 +26,7 @@ pub enum SavedError {
     /// They are a combiner of another kind.
     #[error("a combiner of another kind than `{wanted}`")]
     Kind {
-        /// The kind that was asked for.
+        /// The requested kind.
         wanted: &'static str,
     },
     /// They end too early, were altered, or hold what no combiner holds.

@@ -141,7 +141,7 @@ impl StackedLstm {
 }
 
 impl Combine for StackedLstm {
-    /// The score of a decision is the CRF's marginal probability of its least sure token.
+    /// The score of a decision is the CRF's marginal probability of its least certain token.
     ///
     /// # Panics
     /// If there are not as many members as it was fitted on.

@@ -2,7 +2,7 @@
 //!
 //! The members' predictions fall into groups of spans that overlap. Spans that overlap no other are most of it, and whether
 //! they are decided hangs on who said them and their label alone: they are added up once, by these. The others are kept, a
-//! knot each, and decided anew for each vote. Either way a vote's counts are those of [`Voting`], which a test holds.
+//! knot each, and decided again for each vote. Either way a vote's counts are those of [`Voting`], which a test holds.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -53,7 +53,7 @@ pub struct Training {
     pub documents: usize,
     /// Strict micro-F1 on what was held out, where something was.
     pub held_out_f1: Option<f64>,
-    /// [`Manifest::digest`] of the model whose weights it went on from, where it was fine-tuned.
+    /// [`Manifest::digest`] of the model whose weights it continued from, where it was fine-tuned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goes_on_from: Option<String>,
 }

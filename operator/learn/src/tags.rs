@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scheme {
-    /// `B` begins a span, `I` goes on with it, `O` is outside.
+    /// `B` begins a span, `I` continues it, `O` is outside.
     Bio,
     /// As BIO, with `L` for a span's last token and `U` for its only one.
     Bilou,

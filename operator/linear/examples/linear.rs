@@ -181,7 +181,7 @@ fn cross_validate(options: &Options, documents: &[Document], count: usize, run: 
     print(&format!("{:?} {took:.0} s a fold", options.learner), all);
 }
 
-/// Tokens a second on this thread, in batches of 64 notes, by a member that has tagged other notes of the kind before:
+/// tokens/s on this thread, in batches of 64 notes, by a member that has tagged other notes of the kind before:
 /// features with one member, and a further member that shares them.
 fn speed(member: &LinearMember, before: &[Document], documents: &[Document]) {
     let in_batches = |documents: &[Document]| -> Vec<NoteBatch> {

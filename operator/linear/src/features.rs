@@ -192,7 +192,7 @@ impl Extractor {
         columns
     }
 
-    /// What a thread remembers from batch to batch, until it is given back.
+    /// What a thread remembers from batch to batch, until it is returned.
     fn take(&self) -> Scratch {
         let taken = self.pool.lock().map(|mut pool| pool.pop());
         taken.unwrap_or_default().unwrap_or_default()

@@ -79,7 +79,7 @@ pub enum MemberError {
     Label(#[from] LabelMapError),
 }
 
-/// The features that a model's page asks for, with the part-of-speech tagger of its folder if it names one.
+/// The features that a model's manifest asks for, with the part-of-speech tagger of its folder if it names one.
 pub(crate) fn features(
     folder: &Path,
     manifest: &Manifest,

@@ -1,10 +1,10 @@
-//! Self-training (Liao 2021) of a random field: it goes on from its weights with gold and with what it says itself, or
+//! Self-training (Liao 2021) of a random field: it continues training from its weights with gold and with what it says itself, or
 //! another says, of notes without any.
 //!
-//! The paper trains by mini-batches, one half with gold, one half with pseudo-labels, under noise that is drawn anew in every
+//! The paper trains by mini-batches, one half with gold, one half with pseudo-labels, under noise that is drawn again in every
 //! pass. Here every step of the search sees all notes, and the halves weigh the same: the pseudo-labelled notes together what
 //! those with gold do. Without noise a field differs in nothing from labels that it gave itself. After each round the labels and
-//! the noise are given anew.
+//! the noise are given again.
 //!
 //! The objective is convex and has all of the source's gold in it, so that the old weights are but where the search begins:
 //! the prior stays where it was in the first training, at 0. Held to the old weights instead, as in fine-tuning, the field
@@ -89,7 +89,7 @@ impl SelfTraining {
 /// What trains itself, on what.
 #[derive(Clone, Copy)]
 pub struct SelfTask<'a> {
-    /// The folder of the model to go on from.
+    /// The folder of the model to continue from.
     pub model: &'a Path,
     /// How.
     pub settings: &'a SelfTraining,
@@ -278,7 +278,7 @@ impl SelfTask<'_> {
     /// Whether the model can train itself with these settings: before anything is read that takes longer.
     ///
     /// # Errors
-    /// Those of [`self_train`] that are about the model's page and the settings.
+    /// Those of [`self_train`] that are about the model's manifest and the settings.
     pub fn check(&self) -> Result<(), WarmStartError> {
         let manifest = Manifest::read(self.model).map_err(MemberError::from)?;
         self.learner(&manifest).map(|_| ())

@@ -21,10 +21,10 @@ use crate::registry::Learner;
 use crate::train::{Run, Task, TrainError, Trained, evaluate, prepare};
 use crate::{Data, States};
 
-/// What to go on from, with which notes, and how.
+/// What to continue from, with which notes, and how.
 #[derive(Clone, Copy)]
 pub struct WarmStartTask<'a> {
-    /// The folder of the model to go on from.
+    /// The folder of the model to continue from.
     pub model: &'a Path,
     /// The learner's settings; those that are not named are what going on has by default, then the model's own.
     pub settings: &'a toml::Table,
@@ -40,7 +40,7 @@ pub struct WarmStartTask<'a> {
     pub state: Option<&'a Path>,
 }
 
-/// Why a model cannot be gone on from.
+/// Why a model cannot be continued from.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WarmStartError {
@@ -148,7 +148,7 @@ impl WarmStartTask<'_> {
     /// Whether the settings are those of the model's learner: before anything is read that takes longer, or written.
     ///
     /// # Errors
-    /// Those of [`warm_start`] that are about the model's page and the settings.
+    /// Those of [`warm_start`] that are about the model's manifest and the settings.
     pub fn check(&self) -> Result<(), WarmStartError> {
         let manifest = Manifest::read(self.model).map_err(MemberError::from)?;
         self.learner(&manifest).map(|_| ())

@@ -77,7 +77,7 @@ impl MemberConfig {
         })
     }
 
-    /// A digest of what it reads, wherever that lies: a model's page, which holds those of its files; a checkpoint; another
+    /// A digest of what it reads, wherever that lies: a model's manifest, which holds those of its files; a checkpoint; another
     /// tool's predictions; a list of phrases. `None` for rules, which are a part of the program.
     ///
     /// # Errors

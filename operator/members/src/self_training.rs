@@ -13,7 +13,7 @@ use crate::training::{TrainError, within};
 
 /// What trains itself, on what, and where to.
 pub struct SelfTrainJob<'a> {
-    /// The folder of the model to go on from.
+    /// The folder of the model to continue from.
     pub model: &'a Path,
     /// Documents with gold: those of the source, and what the target has.
     pub labelled: &'a [Document],

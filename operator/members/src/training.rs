@@ -37,7 +37,7 @@ pub enum TrainError {
     /// There is no such kind of member.
     #[error("there is no member `{kind}` to train; there are {}", kinds().join(", "))]
     Kind {
-        /// What was asked for.
+        /// What was requested.
         kind: String,
     },
     /// A model of this kind is not fine-tuned.
@@ -87,10 +87,10 @@ pub enum TrainError {
         /// What it might have lost.
         bound: f64,
     },
-    /// A linear member could not be gone on from.
+    /// A linear member could not be continued from.
     #[error(transparent)]
     WarmStart(#[from] lethe_linear::WarmStartError),
-    /// A recurrent member could not be gone on from.
+    /// A recurrent member could not be continued from.
     #[error(transparent)]
     Tuning(#[from] lethe_neural::TuningError),
     /// The settings are not the member's.
@@ -124,13 +124,13 @@ pub enum TrainError {
     /// A recurrent member could not be written.
     #[error(transparent)]
     Network(#[from] lethe_neural::NetworkError),
-    /// The model's page cannot be read back.
+    /// The model's manifest cannot be read back.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
 }
 
 impl TrainError {
-    /// Whether what was asked for was wrong, so that asking again does not help.
+    /// Whether the request was wrong, so that a repetition does not help.
     pub const fn is_usage(&self) -> bool {
         matches!(
             self,

@@ -10,9 +10,9 @@ use lethe_neural::{Recurrent, Tuning};
 
 use crate::training::{TrainError, within};
 
-/// What to go on from, on what, and where to.
+/// What to continue from, on what, and where to.
 pub struct TuneJob<'a> {
-    /// The folder of the model to go on from.
+    /// The folder of the model to continue from.
     pub model: &'a Path,
     /// What it is fitted to.
     pub train: &'a [Document],

@@ -2,7 +2,7 @@
 //!
 //! FOLDER is a checkpoint. If it does not exist, one of the usual base size (12 layers of 768, 12 heads, 30,522
 //! sub-words) and random weights is made there, of KIND `bert` or `roberta`. The notes fill whole windows of 512
-//! sub-words; the figure is sub-words a second, by the clock and by what this thread and the whole process have run.
+//! sub-words; the figure is sub-words/s, by the clock and by what this thread and the whole process have run.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a measuring program")]
 
 use std::path::Path;

@@ -175,7 +175,7 @@ fn fill(params: &mut Params, rest: &mut &[u8]) -> Option<()> {
     Some(())
 }
 
-/// What tells one training from another; `from` is the digest of the model that it goes on from.
+/// What tells one training from another; `from` is the digest of the model that it continues from.
 pub(crate) fn fingerprint(
     kind: &str,
     architecture: &Architecture,

@@ -15,7 +15,7 @@ use crate::tuning::TuningError;
 /// What trains itself, on what.
 #[derive(Clone, Copy)]
 pub struct SelfTask<'a> {
-    /// The folder of the model to go on from.
+    /// The folder of the model to continue from.
     pub model: &'a Path,
     /// Documents with gold, whose labels the model has.
     pub labelled: &'a [Document],
@@ -57,7 +57,7 @@ impl SelfTraining {
         Ok(read)
     }
 
-    /// Trains the model on. A training that was killed goes on from `state`, a folder that is there, from where labels were
+    /// Trains the model on. A training that was killed resumes from `state`, a folder that is there, from where labels were
     /// given last, when it is run again with the same model, settings and data: to the same bytes.
     ///
     /// # Errors

@@ -181,14 +181,14 @@ pub struct SelfTraining {
     pub schedule: Schedule,
     /// Noise in training.
     pub noise: SwitchOut,
-    /// Passes after which the labels are given anew.
+    /// Passes after which the labels are given again.
     pub refresh: u32,
     /// Passes without a better score on the held-out set after which training ends.
     pub patience: u32,
 }
 
 impl Default for SelfTraining {
-    /// Liao 2021: 50 passes, labels given anew after 5, batches of 16 (tried beside 32), dropout of 0.2 (beside 0.1), a rate
+    /// Liao 2021: 50 passes, labels given again after 5, batches of 16 (32 was tried too), dropout of 0.2 (0.1 was tried too), a rate
     /// of 0.001 (the least of three; the paper's is of plain descent, ours of Adam). The paper does not say how much is
     /// switched out, nor after how many passes without a gain it is no use to go on.
     fn default() -> Self {

@@ -155,7 +155,7 @@ impl Corpus {
 /// Trains a network.
 ///
 /// With `checkpoint`, the state is saved there after each pass, and a training of the same settings and data that was
-/// killed goes on from it: to the same bytes as if it had not been. The caller that has saved the network removes the file: until
+/// killed resumes from it: to the same bytes as if it had not been. The caller that has saved the network removes the file: until
 /// then a kill costs one pass at most.
 ///
 /// # Errors
@@ -180,7 +180,7 @@ pub fn train(
     )
 }
 
-/// Goes on from a trained network, whose digest is `from`, with other documents: new words, characters, fields and labels
+/// Continues training a trained network, whose digest is `from`, with other documents: new words, characters, fields and labels
 /// get rows, all weights are trained, and the optimiser begins afresh. `data`'s vectors are for new words alone.
 ///
 /// `checkpoint` as in [`train`].

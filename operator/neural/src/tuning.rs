@@ -1,4 +1,4 @@
-//! Fine-tuning (Yang 2019): a trained recurrent member goes on from its weights on other notes.
+//! Fine-tuning (Yang 2019): a trained recurrent member continues training from its weights on other notes.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub struct Words {
     pub file: Option<PathBuf>,
 }
 
-/// Why a network cannot be gone on from.
+/// Why a network cannot be continued from.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TuningError {
@@ -78,7 +78,7 @@ impl Tuning {
         read.map_err(|error| key(&error))
     }
 
-    /// Goes on from the model in `folder`. A training that was killed goes on from `state`, a folder that is there, when it
+    /// Continues training the model in `folder`. A training that was killed resumes from `state`, a folder that is there, when it
     /// is run again with the same model, settings and data.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Who assigned an id: names of one authority in every format, brought together.
+//! The authority that assigned an id: names of one authority in every format, brought together.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -87,7 +87,7 @@ pub(crate) fn faults(authorities: &[Authority]) -> Vec<(String, String)> {
 /// How names of columns begin, as identifiers carry them.
 const COLUMN: &str = "column:";
 
-/// Who assigned an id.
+/// The authority that assigned an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Assigner<'a> {
     /// One that the policy declares: its place, and its name.

@@ -37,7 +37,7 @@ pub enum Certainty {
 /// Patients as the sender names them.
 #[derive(Clone, Copy)]
 pub struct Patients<'a> {
-    /// Who assigned the ids: an authority of the policy, or its name as the source has it; none where events do not say so.
+    /// The authority that assigned the ids: an authority of the policy, or its name as the source has it; none where events do not say so.
     pub authority: Option<&'a str>,
     /// The ids.
     pub ids: &'a [String],

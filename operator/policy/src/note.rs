@@ -23,7 +23,7 @@ pub(crate) struct Item<'a> {
     pub(crate) role: &'a Role,
     /// Itself.
     pub(crate) text: &'a str,
-    /// Who assigned it, as the source names the authority; none of a span.
+    /// The authority that assigned it, as the source names the authority; none of a span.
     pub(crate) authority: Option<&'a str>,
 }
 
@@ -226,7 +226,7 @@ impl<'a> Note<'a> {
         Ok(())
     }
 
-    /// Who assigned an id of the message that equals this text, as the source names the authority.
+    /// The authority that assigned an id of the message that equals this text, as the source names the authority.
     pub(crate) fn authority_of(&self, text: &str) -> Option<&'a str> {
         let structured = self.structured.get_or_init(|| {
             let subject = self.subject;
@@ -256,7 +256,7 @@ impl<'a> Note<'a> {
             .copied()
     }
 
-    /// The number of a value among its label's in this note, from 1, in the order in which they are asked for.
+    /// The number of a value among its label's in this note, from 1, in the order in which they are requested.
     pub(crate) fn number(&mut self, label: &'a str, text: &str) -> usize {
         let count = self.counts.entry(label).or_default();
         *self.numbers.entry((label, plain(text))).or_insert_with(|| {

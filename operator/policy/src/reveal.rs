@@ -9,7 +9,7 @@ use crate::file::PolicyFile;
 use crate::links;
 use crate::replacer::{keyring, open};
 
-/// Why a text was not given back. Names the token's place, never what it holds.
+/// Why a text was not returned. Names the token's place, never what it holds.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RevealError {
@@ -31,7 +31,7 @@ pub enum RevealError {
     },
 }
 
-/// Whose note it was: what the values were sealed for.
+/// The patient of the note: what the values were sealed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose<'a> {
     /// A patient's, by the id that the event carried, where it did not say who assigned the id.
@@ -39,7 +39,7 @@ pub enum Whose<'a> {
     /// A patient's, by the id and by who assigned it: an authority of the policy, or its name as the source has it
     /// (`system:https://mercy.example/mrn`).
     PatientOf {
-        /// Who assigned the id.
+        /// The authority that assigned the id.
         authority: &'a str,
         /// The id.
         id: &'a str,
@@ -48,7 +48,7 @@ pub enum Whose<'a> {
     Note(&'a str),
 }
 
-/// What can be had back.
+/// What can be reversed.
 pub struct Revealer {
     authorities: Authorities,
     /// Of the current key, then of the accepted ones.
@@ -78,7 +78,7 @@ impl Revealer {
         let keyring = keyring.ok_or_else(|| {
             fault(
                 "keys",
-                "nothing that this policy writes can be had back without one".to_owned(),
+                "nothing that this policy writes can be reversed without one".to_owned(),
             )
         })?;
         let vault = file.vault.as_ref().map(|place| open(place, &keyring, origin));

@@ -8,7 +8,7 @@
 //! | a choice that is the same for a patient | [`Prf`] | yes |
 //! | a code instead of a value | [`Pseudonyms`] | yes: 45 CFR 164.514(c) does not allow it under Safe Harbor |
 //! | the days by which a patient's dates move | [`ShiftRule`] | yes |
-//! | a text that can be had back with the key | [`Sealer`] | yes |
+//! | a text that can be reversed with the key | [`Sealer`] | yes |
 //! | an id's code of fixed length that never collides and can be reversed | [`IdCipher`] | yes |
 //! | a code that says nothing about anybody | [`Vault`] | no: random, and kept in a store apart |
 //!

@@ -49,7 +49,7 @@ impl fmt::Debug for VaultKey<'_> {
     }
 }
 
-/// What a code stood for, given back to somebody who may know.
+/// What a code stood for, returned to somebody who may know.
 pub struct Entry {
     /// What kind of value.
     pub label: String,
@@ -71,7 +71,7 @@ pub trait Vault: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Any of [`VaultError`]. After an error some of the values may have got codes, which a later call gives back.
+    /// Any of [`VaultError`]. After an error some of the values may have got codes, which a later call returns.
     fn codes(&self, wanted: &[VaultKey<'_>]) -> Result<Vec<Code>, VaultError>;
 
     /// What a code stands for; `None` if this vault never gave it out.
@@ -161,7 +161,7 @@ pub enum VaultError {
         /// What the store or the system says.
         reason: String,
     },
-    /// An entry does not open, or is missing beside its code.
+    /// An entry does not open, or is missing although its code exists.
     #[error("the vault is damaged: {what}")]
     Damaged {
         /// What, by code.
@@ -179,7 +179,7 @@ pub enum VaultError {
 }
 
 impl VaultError {
-    /// Whether the same call may succeed later, with nothing mended.
+    /// Whether the same call may succeed later, with nothing changed.
     pub fn is_temporary(&self) -> bool {
         matches!(self, Self::Unavailable { .. })
     }

@@ -156,7 +156,7 @@ pub(crate) enum EmitConfig {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Resources {
-    /// Threads that tag and encode; 0 means one a core.
+    /// Threads that tag and encode; 0 means one per core.
     pub(crate) workers: usize,
     /// Memory of the whole program in bytes, at least 384 MiB: records fetched, queued, being tagged, waiting in open
     /// files, and the program itself. When it gets tight, partitions are paused and files are closed early.

@@ -96,7 +96,7 @@ impl Config {
         &self.origin.files
     }
 
-    /// The same configuration with its files read anew. What else its own file says by now does not count.
+    /// The same configuration with its files read again. What else its own file says by now does not count.
     ///
     /// # Errors
     /// As of reading it first: a file may be gone.

@@ -1,7 +1,7 @@
 //! Written dates: read with their form, moved by days and written in the same form, or reduced to their year.
 //!
 //! [`Written::parse`] finds the characters of a text that are a day, a month, a year or a weekday; [`Written::shift`] writes
-//! only these anew and keeps every other character, so that marks, order, zero padding, case, language and times of day
+//! only these again and keeps every other character, so that marks, order, zero padding, case, language and times of day
 //! stay. What is not understood whole is no date (`None`), and the caller writes a tag.
 //!
 //! Two full dates keep their interval exactly. A date without a day moves by whole months (mean length 30.436875 days,

@@ -109,7 +109,7 @@ pub(crate) fn url(text: &str, draw: &dyn Draw) -> Option<String> {
     (out != text).then_some(out)
 }
 
-/// An IP address in a documentation range, with its port or prefix length; `None` for what is no address.
+/// An IP address in a documentation range, with its port or prefix length; `None` for anything else.
 pub(crate) fn ip(text: &str, draw: &dyn Draw) -> Option<String> {
     let trimmed = text.trim();
     let v4 = |text: &str| text.parse::<Ipv4Addr>().ok();

@@ -46,7 +46,7 @@ struct Table {
 struct Place {
     shown: &'static str,
     folded: String,
-    /// The words that tell it from others: no "hospital", no "general". None for what is no proper name.
+    /// The words that tell it from others: no "hospital", no "general". None for anything but a proper name.
     telling: Vec<String>,
 }
 

@@ -30,7 +30,7 @@ pub enum InstituteError {
     /// There is no institute of this name.
     #[error("there is no institute {name:?}; there are {known}")]
     Unknown {
-        /// What was asked for.
+        /// What was requested.
         name: String,
         /// Those that there are.
         known: String,

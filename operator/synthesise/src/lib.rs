@@ -5,7 +5,7 @@
 //! tested on one that it has not seen. Spans follow the guidelines of the 2014 i2b2 track (Stubbs and Uzuner 2015), titles, degrees
 //! and possessives outside.
 //!
-//! The same settings and carriers give the same documents, byte for byte, whichever of them are asked for.
+//! The same settings and carriers give the same documents, byte for byte, whichever of them are requested.
 
 mod carrier;
 mod cast;

@@ -20,7 +20,7 @@ macro_rules! list {
     };
 }
 
-/// Whose a given name is.
+/// The sex of a given name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Sex {
     Female,

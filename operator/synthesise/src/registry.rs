@@ -24,7 +24,7 @@ macro_rules! institute {
     };
 }
 
-/// Every institute. Lists are dealt out by place and number: one more deals them anew.
+/// Every institute. Lists are dealt out by place and number: one more deals them again.
 pub(crate) static INSTITUTES: &[Files] = &[
     institute!("cedar": "forms.txt", "frames.txt", "inserts.txt", "letters.txt", "messages.txt", "notes.txt", "notes2.txt", "visits.txt"),
     institute!("harbor": "forms.txt", "inserts.txt", "letters.txt", "messages.txt", "notes1.txt", "notes2.txt", "notes3.txt", "parts.txt", "visits.txt"),

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::sha256;
 
-/// Goes up when a bundle's page changes its meaning.
+/// Goes up when a bundle's manifest changes its meaning.
 pub const BUNDLE_VERSION: u32 = 1;
 
-/// A bundle's page. It holds no date and no path of a machine: the same parts give the same bytes.
+/// A bundle's manifest. It holds no date and no path of a machine: the same parts give the same bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BundleManifest {
@@ -62,7 +62,7 @@ pub struct Part {
     pub name: String,
     /// What it is, as an engine's configuration says it; paths are relative to the bundle.
     pub member: toml::Table,
-    /// The digest of what it reads: a model's page, which holds those of its files. Rules read nothing.
+    /// The digest of what it reads: a model's manifest, which holds those of its files. Rules read nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     /// Its strict micro-F1 in cross-validation, 0 to 1.

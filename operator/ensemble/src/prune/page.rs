@@ -109,7 +109,7 @@ fn head(out: &mut String, pruned: &Pruned, held_out: &[HeldOut]) {
         percent(chosen.tally.recall()),
         percent(chosen.tally.character_recall()),
         if tables::costed(pruned) {
-            format!(", {:.2} µs a token", chosen.cost)
+            format!(", {:.2} µs per token", chosen.cost)
         } else {
             String::new()
         }
@@ -266,7 +266,7 @@ fn front(out: &mut String, pruned: &Pruned) {
         y: point.tally.f1(),
         interval: None,
         title: format!(
-            "threshold {}, {}: F1 {}, covered {}, {:.2} µs a token",
+            "threshold {}, {}: F1 {}, covered {}, {:.2} µs per token",
             point.threshold,
             tables::names(pruned, &point.members),
             percent(point.tally.f1()),
@@ -283,7 +283,7 @@ fn front(out: &mut String, pruned: &Pruned) {
     let axes = Axes {
         what: "Sets on the front",
         x: if costed {
-            "µs a token"
+            "µs per token"
         } else {
             "Characters covered, %"
         },

@@ -11,7 +11,7 @@ use crate::PredictionSet;
 /// A threshold's path from all members to the last that can be dropped.
 pub(super) struct Eliminated {
     start: Tried,
-    /// Who was dropped, and what was left.
+    /// The members that were dropped, and what was left.
     steps: Vec<(usize, Tried)>,
     /// Steps that the rule takes.
     stop: usize,

@@ -62,7 +62,7 @@ pub struct PrunedMember {
     pub keep: bool,
     /// Whether its single vote is enough.
     pub always_redact: bool,
-    /// µs a token, if known.
+    /// µs per token, if known.
     pub cost: Option<Cost>,
     /// How it does by itself.
     pub tally: Tally,
@@ -79,7 +79,7 @@ pub struct Point {
     pub tally: Tally,
     /// The objective's measure.
     pub value: f64,
-    /// µs a token; 0 where no cost is known.
+    /// µs per token; 0 where no cost is known.
     pub cost: f64,
     /// Whether floor and ceiling are kept.
     pub meets: bool,
@@ -102,7 +102,7 @@ pub struct Path {
 /// One drop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// Who was dropped, by place.
+    /// The members that were dropped, by place.
     pub dropped: usize,
     /// Its name.
     pub name: String,
@@ -154,7 +154,7 @@ pub struct Left {
 /// A set without one member.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// µs a token that are saved.
+    /// µs per token that are saved.
     pub saved: f64,
     /// What the vote comes to.
     pub tally: Tally,

@@ -28,7 +28,7 @@ impl Chain {
         self.finish_path(scratch, path);
     }
 
-    /// Goes on with the paths of a stretch, whose best one [`Chain::settle_path`] and [`Chain::finish_path`] give;
+    /// Continues the paths of a stretch, whose best one [`Chain::settle_path`] and [`Chain::finish_path`] give;
     /// `before` is the state before the stretch. A stretch begins with `scratch.tokens` at 0.
     pub(crate) fn forward_paths(&self, before: Option<u8>, scores: &[f32], scratch: &mut Scratch) {
         kernel::widely(

@@ -96,7 +96,7 @@ impl Decoder {
         spans.push_scored(tags, scored);
     }
 
-    /// Goes on with the paths and settles what can be. `begin` is the state before the stretch; gives the same for the next.
+    /// Continues the paths and settles what can be. `begin` is the state before the stretch; gives the same for the next.
     fn resume(&self, last: bool, begin: Option<u8>, memory: &mut Memory) -> Option<u8> {
         let Long {
             paths,

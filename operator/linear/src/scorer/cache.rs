@@ -10,7 +10,7 @@ const MOST_TYPES: usize = 1 << 16;
 /// What stands for the row that is all zeros, which is never added.
 pub(super) const ZERO: u32 = 0;
 
-/// How far ahead of the look-ups keys are asked for.
+/// How far ahead of the look-ups keys are requested.
 const AHEAD: usize = 8;
 
 /// What one thread keeps of a model's types.

@@ -37,7 +37,7 @@ pub(super) struct Runner {
     more: [Buffer; 2],
     out: Affine,
     crf: Crf,
-    /// The answers to sequences of which nobody says anything, by length, where one was asked for.
+    /// The answers to sequences of which nobody says anything, by length, where one was requested.
     silent: Vec<OnceLock<Answer>>,
 }
 

@@ -2,7 +2,7 @@
 //! of another house.
 //!
 //! A pass reads every sequence with gold once. Each of its steps has one half of such sequences and one half of
-//! pseudo-labelled ones, which are drawn anew in every pass. Noise is on in training alone: labels are given without it.
+//! pseudo-labelled ones, which are drawn again in every pass. Noise is on in training alone: labels are given without it.
 
 use std::ops::{ControlFlow, Range};
 use std::path::Path;

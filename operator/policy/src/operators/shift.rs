@@ -1,4 +1,4 @@
-//! `shift`: a date by the patient's own number of days, written as it was. What is no date that can be moved becomes a tag.
+//! `shift`: a date by the patient's own number of days, written as it was. Anything but a date that can be moved becomes a tag.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Times of day beside a date, which stay as they are written.
+//! Times of day next to a date, which stay as they are written.
 
 use super::lex::Is;
 use super::parse::Parser;

@@ -30,7 +30,7 @@ pub(super) enum Role {
     Either(Gender),
 }
 
-/// Whose a given name is.
+/// The sex of a given name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Gender {
     Female,

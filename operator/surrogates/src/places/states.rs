@@ -82,7 +82,7 @@ enum Form {
     Postal,
 }
 
-/// Another state in the same form. `None` for what is no state; in a city's place only abbreviations are taken for one.
+/// Another state in the same form. `None` for anything but a state; in a city's place only abbreviations are taken for one.
 pub(super) fn surrogate(text: &str, region: bool, draw: &dyn Draw) -> Option<String> {
     let name = |c: char| c.is_alphanumeric();
     let end = text.rfind(name)? + 1;

@@ -1,4 +1,4 @@
-//! Persons by list: a given name beside a surname, a surname with a comma and a given name, given names that are no words.
+//! Persons by list: a given name next to a surname, a surname with a comma and a given name, given names that are no words.
 
 use lethe_core::Collector;
 

@@ -29,7 +29,7 @@ const MAX_FUZZY: usize = 64;
 pub(super) struct Names {
     /// Parts of three letters or more, folded.
     parts: HashMap<String, LabelId>,
-    /// Two-letter parts: they count only beside another part of a name.
+    /// Two-letter parts: they count only next to another part of a name.
     short: HashSet<String>,
     /// Initials of each name in its order and, for two or more parts, surname first; with their rank in the event's order.
     initials: HashMap<String, (usize, LabelId)>,

@@ -26,7 +26,7 @@ macro_rules! classes {
 classes! {
     /// A month that can be nothing else; its number is the value.
     MONTH,
-    /// A month's name that is also another word, or a short form: counts only beside a number.
+    /// A month's name that is also another word, or a short form: counts only next to a number.
     MONTH_WEAK,
     /// A day of the week.
     WEEKDAY,

@@ -88,7 +88,7 @@ pub(crate) fn american(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
 }
 
-/// Whether what stands behind a street's last word goes on with an address or closes it: for text without capitals.
+/// Whether what stands behind a street's last word continues an address or closes it: for text without capitals.
 fn follows(s: &Scan<'_>, at: usize) -> bool {
     let next = s.tok(at + 1);
     s.ends_line(at)

@@ -44,7 +44,7 @@ pub(crate) fn behind_cue(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
 }
 
-/// Whether a signature's line closes or goes on with a date behind token `last`.
+/// Whether a signature's line closes or continues with a date behind token `last`.
 fn closes(s: &Scan<'_>, last: usize) -> bool {
     s.ends_line(last)
         || matches!(s.tok(last + 1).mark, b';' | b',' | b')' | b'|')

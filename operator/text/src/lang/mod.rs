@@ -21,7 +21,7 @@ pub enum Language {
 /// The calendar and number words of a language, written as in running text.
 #[derive(Debug)]
 pub struct Words {
-    /// Whose words these are.
+    /// The language of the words.
     pub language: Language,
     /// January to December.
     pub months: [&'static str; 12],

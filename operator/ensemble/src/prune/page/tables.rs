@@ -51,7 +51,7 @@ pub(super) fn thresholds(out: &mut String, pruned: &Pruned) {
         "Recall",
         "Covered",
         "Members",
-        "µs a token",
+        "µs per token",
         "Left",
     ];
     out.push_str(&table(&head, rows.collect()));
@@ -142,7 +142,7 @@ pub(super) fn path(out: &mut String, pruned: &Pruned, path: &Path) {
         "Covered",
         "Predicted",
         "Hits",
-        "µs a token",
+        "µs per token",
     ];
     out.push_str(&table(&head, rows));
     out.push_str("</details>\n");
@@ -165,7 +165,7 @@ pub(super) fn front(out: &mut String, pruned: &Pruned) {
     });
     let head = [
         "Threshold",
-        "µs a token",
+        "µs per token",
         "F1",
         "Precision",
         "Recall",
@@ -209,7 +209,7 @@ pub(super) fn members(out: &mut String, pruned: &Pruned, left: &Left) {
         "Characters found alone",
         "F1 without it",
         "Covered without it",
-        "µs a token saved",
+        "µs per token saved",
         "",
     ];
     out.push_str(&table(&head, rows.collect()));

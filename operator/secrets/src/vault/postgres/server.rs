@@ -251,7 +251,7 @@ pub(super) async fn within<T>(
     match tokio::time::timeout(limit, work).await {
         Ok(done) => done,
         Err(_) => Err(VaultError::Unavailable {
-            reason: format!("the server has not answered within {} ms", limit.as_millis()),
+            reason: format!("the server did not respond within {} ms", limit.as_millis()),
         }),
     }
 }
