@@ -8,7 +8,7 @@ pub trait Combine: Send + Sync {
     /// overlaps, every span one of the note's text.
     fn decide(&self, note: NoteView<'_>, predictions: &[&Annotations]) -> Vec<Decision>;
 
-    /// Bytes of memory that a decision takes for each token of its note, beside those for the annotations; 0 by default.
+    /// Bytes of memory that a decision takes for each token of its note, in addition to those of the annotations; 0 by default.
     fn token_bytes(&self) -> usize {
         0
     }

@@ -49,7 +49,7 @@ pub struct Decision {
     pub span: Span,
     /// The label.
     pub label: LabelId,
-    /// Who said so.
+    /// The members that predicted it.
     pub members: MemberSet,
     /// The score of each, in their order.
     pub scores: Vec<f32>,
@@ -103,9 +103,9 @@ impl Decision {
 pub struct OverruledSpan {
     /// Bytes of the original note.
     pub span: Span,
-    /// What it was said to be.
+    /// The predicted label.
     pub label: LabelId,
-    /// Who said so.
+    /// The members that predicted it.
     pub members: MemberSet,
     /// The ensemble's score.
     pub score: f32,

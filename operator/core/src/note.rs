@@ -167,7 +167,7 @@ pub struct PatientKey {
 /// Two ids of one patient, for instance one that ADT^A40 merges into another (HL7 v2, chapter 3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatientLink {
-    /// The id that another takes the place of.
+    /// The id that another replaces.
     pub from: PatientKey,
     /// The other; the patient's whose note it is, if none.
     pub into: Option<PatientKey>,

@@ -12,9 +12,9 @@ pub enum Reason {
     /// Something was decided by a hair: with hardly the votes that it needed where more members could have voted, or by a
     /// combiner that was not sure.
     LowMargin,
-    /// A member was sure of a span of which nothing is redacted.
+    /// A member predicted with a high score a span of which nothing is redacted.
     Dropped,
-    /// A member was sure of a span of which a part with letters or digits is not redacted.
+    /// A member predicted with a high score a span of which a part with letters or digits is not redacted.
     UncoveredPart,
 }
 

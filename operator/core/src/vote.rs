@@ -142,7 +142,7 @@ impl Voting {
         candidates
     }
 
-    /// Who is seated first: the more votes, the better rank, the longer span, the earlier one, the lower label.
+    /// The order of candidates: more votes, the better rank, the longer span, the earlier one, the lower label.
     pub(crate) fn order(&self, candidates: &mut [Decision]) {
         candidates.sort_by_cached_key(|d| {
             // As one number, which is compared faster than its parts one after another. Of spans of one length the earlier start is

@@ -62,7 +62,7 @@ pub enum BundleError {
     Version {
         /// The page.
         path: PathBuf,
-        /// Of what.
+        /// The file or member.
         what: &'static str,
         /// What the page says.
         found: u32,

@@ -1,4 +1,4 @@
-//! What combiners of concepts choose from: every span with a label that some member said; and what is common to fitting on
+//! What combiners of concepts choose from: every span with a label that a member predicted; and what is common to fitting on
 //! them.
 
 use std::cell::OnceCell;
@@ -45,7 +45,7 @@ pub struct Candidate {
     pub members: MemberSet,
 }
 
-/// Every distinct span with a label that a member said of a note, sorted.
+/// Every distinct span with a label that a member predicted in a note, sorted.
 pub fn candidates(predictions: &[&Annotations]) -> Vec<Candidate> {
     let members = predictions.iter().enumerate();
     let mut all: Vec<Candidate> = members
@@ -91,7 +91,7 @@ pub(crate) fn check_members(predictions: &PredictionSet) -> Result<(), FitError>
     }
 }
 
-/// Who said what of a note, by place: what a combiner tells of its decisions.
+/// The predictions for a note by place, which a combiner reports with its decisions.
 pub(crate) struct NoteVotes<'a> {
     predictions: &'a [&'a Annotations],
     /// For each member's annotations how far all up to each reach; made when something is asked that nobody said exactly.
@@ -171,7 +171,7 @@ pub(crate) fn by_score(one: (f64, Span, LabelId), other: (f64, Span, LabelId)) -
     (other.0.total_cmp(&one.0)).then_with(|| place(one).cmp(&place(other)))
 }
 
-/// Of decisions with what they scored the [`by_score`] stays where two overlap; the loser records the winner. Sorted by
+/// Resolves overlaps between scored decisions: the [`by_score`] stays; the loser records the winner. Sorted by
 /// start.
 pub(crate) fn resolve_by_score(mut scored: Vec<(f64, Decision)>) -> Vec<Decision> {
     let of = |(score, d): &(f64, Decision)| (*score, d.span, d.label);

@@ -31,7 +31,7 @@ pub enum Measure {
     F(f64),
     /// The same of characters, whatever the label and borders: what is redacted against what should be.
     CharactersF(f64),
-    /// Precision; without a floor it leaves what all are sure of and lets the rest leak.
+    /// Precision; without a floor it keeps the spans with the highest scores and lets the rest leak.
     Precision,
 }
 

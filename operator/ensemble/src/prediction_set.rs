@@ -1,4 +1,4 @@
-//! What every member says of every document, beside gold: what combiners are fitted and judged on.
+//! The predictions of every member for every document, with gold: the input for fitting and scoring combiners.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub struct PredictionSet {
     pub by_member: Vec<Vec<Annotations>>,
 }
 
-/// Why predictions cannot stand beside gold.
+/// Why predictions cannot be paired with gold.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PredictionError {
@@ -94,7 +94,7 @@ pub enum PredictionError {
 }
 
 impl PredictionSet {
-    /// Puts predictions beside gold, by document id. Without `labels` the set is that of all labels there are, by name.
+    /// Pairs predictions with gold by document id. Without `labels` the set is that of all labels there are, by name.
     ///
     /// # Errors
     /// [`PredictionError`], naming member and document.
@@ -163,7 +163,7 @@ impl PredictionSet {
         }
     }
 
-    /// These documents alone, by row, in this order, with what every member said of them.
+    /// These documents alone, by row, in this order, with the predictions of every member.
     ///
     /// # Errors
     /// [`BatchError`], if the texts make no batch.

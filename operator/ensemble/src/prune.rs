@@ -123,7 +123,7 @@ impl Tried {
     }
 }
 
-/// All that a set is judged by.
+/// All measures of a set.
 struct Evaluator<'a> {
     vote_index: VoteIndex,
     options: &'a PruneOptions,

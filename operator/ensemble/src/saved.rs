@@ -45,7 +45,7 @@ pub enum SavedError {
     Header(String),
 }
 
-/// Whom a combiner was fitted on and under which labels: the page of one whose numbers follow.
+/// The members and labels that a combiner was fitted on, written before its numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FittedOn {

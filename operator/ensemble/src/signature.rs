@@ -1,4 +1,4 @@
-//! Who made a bundle: a signature beside its page, by a key that the user trusts.
+//! The maker of a bundle: a signature of its manifest by a key that the user trusts.
 //!
 //! The page has the digests of all that the bundle reads, so who signed it signed every byte. Signatures are those of minisign:
 //! Ed25519 (RFC 8032) over the BLAKE2b-512 digest (RFC 7693) of the page.

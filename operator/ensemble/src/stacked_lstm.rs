@@ -1,5 +1,5 @@
-//! Stacking by sentences (Kim 2020, "Stacked LSTM"): a recurrent network with a CRF on top that reads nothing but what the
-//! members say, as a BIO tag a token and member.
+//! Stacking by sentences (Kim 2020, "Stacked LSTM"): a recurrent network with a CRF on top whose only input is the
+//! predictions of the members, as one BIO tag per token and member.
 //!
 //! The network itself is [`lethe_neural::Stacked`]. Its sequences are the note's sentences, save that none ends inside a
 //! member's annotation: there the network could not agree with that member.

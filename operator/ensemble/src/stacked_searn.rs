@@ -1,5 +1,5 @@
-//! Stacking by tokens (Kim 2020, "Stacked SEARN"): search-based structured prediction whose only features are what the
-//! members say: each one's tag of the token, of the two before and the two after it, and the trigrams of these five.
+//! Stacking by tokens (Kim 2020, "Stacked SEARN"): search-based structured prediction whose only features are the
+//! predictions of the members: each one's tag of the token, of the two before and the two after it, and the trigrams of these five.
 
 use std::collections::HashMap;
 use std::hash::Hash;

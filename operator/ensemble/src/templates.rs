@@ -18,7 +18,7 @@ const KIND: &str = "decision-templates";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TemplatesConfig {
-    /// What becomes of the part of a beaten span that no winner covers: see [`Voting::redact_uncovered`]. The paper lets it go.
+    /// What becomes of the part of an overruled span that no winner covers: see [`Voting::redact_uncovered`]. The paper drops it.
     pub redact_uncovered: bool,
 }
 
@@ -110,7 +110,7 @@ impl Templates {
         &self.members
     }
 
-    /// The mean profiles: the share of right spans, and of wrong ones, that each member said.
+    /// The mean profiles: the share of right spans, and of wrong ones, that each member predicted.
     pub fn profiles(&self) -> [Vec<f64>; 2] {
         [&self.right, &self.wrong].map(|template| {
             let share = |&votes: &u64| votes as f64 / template.spans as f64;
@@ -118,7 +118,7 @@ impl Templates {
         })
     }
 
-    /// Whether a span that these members said is kept; on equal distances it is, since a leak is the greater harm.
+    /// Whether a span that these members predicted is kept; on equal distances it is, since a leak is the greater harm.
     pub fn keeps(&self, members: MemberSet) -> bool {
         self.right.distance(members) <= self.wrong.distance(members)
     }

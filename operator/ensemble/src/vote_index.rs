@@ -15,14 +15,14 @@ use crate::{PredictionSet, Tally};
 
 /// First byte of a character.
 const FIRST: u8 = 1;
-/// Of a character that is white space.
+/// White space.
 const SPACE: u8 = 2;
-/// Of a letter or digit.
+/// A letter or digit.
 const WORD: u8 = 4;
-/// Of a character that gold marks.
+/// A character that gold marks.
 const GOLD: u8 = 8;
 
-/// What all members said of all documents, ready to be voted on.
+/// The predictions of all members for all documents, indexed for votes.
 #[derive(Clone, Debug)]
 pub struct VoteIndex {
     lone: Vec<LoneSpans>,
@@ -67,7 +67,7 @@ struct OverlapCluster {
     candidates: Vec<Candidate>,
     /// The members with a span that overlaps each of them, itself included, and the best score of each member there.
     support: Vec<(u64, ScoreBits)>,
-    /// Who said each of them how surely.
+    /// The members that predicted each of them, with their scores.
     scores: Vec<ScoreBits>,
     /// What each byte is: [`FIRST`], [`SPACE`], [`WORD`], [`GOLD`].
     bytes: Vec<u8>,

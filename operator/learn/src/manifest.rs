@@ -31,7 +31,7 @@ pub struct Manifest {
     pub tags: TagSet,
     /// How it was trained.
     pub training: Training,
-    /// The kind's own settings, whatever it needs beside its weights to run.
+    /// The kind's own settings, everything besides its weights that it needs to run.
     #[serde(default)]
     pub settings: toml::Table,
     /// Every other file of the folder and its SHA-256, in hexadecimal.
@@ -83,7 +83,7 @@ pub enum ManifestError {
     Version {
         /// The page.
         path: PathBuf,
-        /// Of what.
+        /// The file.
         what: &'static str,
         /// What the page says.
         found: u32,

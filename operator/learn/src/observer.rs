@@ -17,7 +17,7 @@ pub struct Epoch {
 
 /// Told of progress; may end the training, which then keeps what it has.
 pub trait Observer {
-    /// Before the first pass, where a training that was stopped goes on from its state on disk.
+    /// Before the first pass, where an interrupted training resumes from its state on disk.
     fn resumed(&mut self) {}
 
     /// After each pass. [`ControlFlow::Break`] ends the training.

@@ -49,7 +49,7 @@ impl TagSet {
         Self::new(scheme, labels.into_iter().map(str::to_owned).collect())
     }
 
-    /// These tags, and after them those of the labels that marks have beside: every old tag keeps its number. New labels
+    /// These tags, and after them those of the further labels of the annotations: every old tag keeps its number. New labels
     /// are sorted by name.
     #[must_use]
     pub fn with_labels_of<'m>(&self, marks: impl IntoIterator<Item = &'m Mark>) -> Self {

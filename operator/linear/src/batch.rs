@@ -28,7 +28,7 @@ pub struct Config {
     /// Factor of the sum of absolute weights: what makes most weights 0.
     pub l1: f64,
     /// Factor of half the sum of squared weights: the strength of a Gaussian prior, centred at 0, or, in a training that
-    /// goes on from a model, at its weights (Chelba and Acero 2004); `l1` then holds changes down.
+    /// starts from a model, at its weights (Chelba and Acero 2004); `l1` then holds changes down.
     pub l2: f64,
     /// Passes at most.
     pub iterations: u32,

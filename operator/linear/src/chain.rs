@@ -15,7 +15,7 @@ const NEGLIGIBLE: f32 = 1e-12;
 /// Where a member scores what it found.
 const COARSE: f32 = 1e-5;
 
-/// Where less than this share of a token's mass can go on, what was dropped before it may have been all that counts.
+/// If less than this share of a token's mass continues, what was dropped before it may have been all that counts.
 const DOUBTFUL: f32 = 1e-6;
 
 /// Where each kind of step lies in a flat vector of weights: a row over the free states for every state, one for the

@@ -1,6 +1,6 @@
 //! The one extractor that every linear member reads: what is known of each token, as columns of hashed features.
 //!
-//! The templates are those of Yang 2019 and Kim 2020 (section 2.2) and what forms ask for beside: words, affixes, shapes,
+//! The templates are those of Yang 2019 and Kim 2020 (section 2.2) and further ones for forms: words, affixes, shapes,
 //! neighbours, fields and sections, lists, rules, the rest of the note.
 
 mod combined;
@@ -104,7 +104,7 @@ impl FeatureConfig {
         }
     }
 
-    /// What a model's folder must hold beside its weights for these features.
+    /// What a model's folder must hold besides its weights for these features.
     pub(crate) fn files(&self) -> Vec<(&'static str, Vec<u8>)> {
         let tagger = self.tagger.iter();
         tagger.map(|tagger| (POS_FILE, tagger.to_bytes())).collect()

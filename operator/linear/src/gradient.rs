@@ -38,7 +38,7 @@ pub(crate) trait Loss: Sync {
         scratch: &mut Scratch,
     ) -> f64;
 
-    /// Tokens, and states beside gold's that count as seen there.
+    /// Tokens, and the states besides gold's that count as seen there.
     fn likely(&self, _data: &Data) -> Vec<(usize, u8)> {
         Vec::new()
     }
@@ -70,7 +70,7 @@ impl Pairs {
     }
 
     /// Pairs seen in training; features that at least `all_from` tokens have get every state.
-    /// What a training goes on from counts as seen.
+    /// The features of a warm start count as seen.
     pub(crate) fn new(
         data: &Data,
         states: &States,

@@ -289,7 +289,7 @@ fn steps_of(states: &States) -> Vec<bool> {
         .collect()
 }
 
-/// What a choice costs if all goes well after it, in wrong tokens: this one, and the next if gold goes on with a span that
+/// What a choice costs if all goes well after it, in wrong tokens: this one, and the next if gold continues a span that
 /// the choice does not leave open.
 fn cost(states: &States, state: usize, gold: u8, next: Option<u8>) -> u32 {
     let wrong = u32::from(state != gold as usize);

@@ -1,6 +1,6 @@
 //! Tags as the states of a chain, laid out so that decoding is a few passes over padded rows.
 //!
-//! Most tags of a scheme can be entered from almost anywhere (`O`, `B`, `U`); the rest only go on with a span of their own
+//! Most tags of a scheme can be entered from almost anywhere (`O`, `B`, `U`); the rest only continue a span of their own
 //! label (`I`, `L`). The first are the *free* states, the second the *inner* ones. So a step of the chain is one small
 //! dense product over the free states and two multiplications a state over the inner ones, and no forbidden step exists.
 

@@ -70,7 +70,7 @@ pub struct Run<'a> {
     /// Where chance comes from.
     pub seed: u64,
     state: Option<PathBuf>,
-    /// Weights that it goes on from.
+    /// The weights of a warm start.
     pub(crate) start: Option<Start>,
     /// Whether the prior holds it to these, rather than to 0.
     pub(crate) held: bool,
@@ -319,7 +319,7 @@ pub fn train(task: &Task<'_>, observer: &mut dyn Observer) -> Result<Trained, Tr
 }
 
 /// Fits a learner to columns that were made elsewhere: where the features are not those of words, as in an ensemble whose
-/// only features are what its members say. `gold` has a tag of `tags` for each token of each row. The same columns, gold and
+/// only features are its members' predictions. `gold` has a tag of `tags` for each token of each row. The same columns, gold and
 /// seed give the same model.
 ///
 /// # Errors

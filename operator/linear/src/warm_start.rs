@@ -1,4 +1,4 @@
-//! Going on from a trained member's weights with other notes: fine-tuning (Yang 2019) for linear members.
+//! Warm starts from a trained member's weights with other notes: fine-tuning (Yang 2019) for linear members.
 //!
 //! Learners that see all notes at every step (`crf`, `memm`, `svm`) hold their weights to a Gaussian prior centred at the
 //! old ones (Chelba and Acero 2004); those that correct themselves note by note (`mira`, `ssvm`, `ogd`, `searn`) begin
@@ -77,7 +77,7 @@ pub(crate) fn defaults(kind: &str) -> toml::Table {
     pairs.collect()
 }
 
-/// Goes on from a model. The same model, documents, settings and seed give the same bytes, whether it was killed on the way
+/// Continues training a model. The same model, documents, settings and seed give the same bytes, whether it was killed on the way
 /// or not.
 ///
 /// # Errors

@@ -81,7 +81,7 @@ pub enum MixtureError {
 /// Makes a folder that holds two models, `first` and `second`, a mixture: writes its page.
 ///
 /// # Errors
-/// [`OpenError::Manifest`] of either model's page or of the mixture's; [`MixtureError::Weighted`] for an invalid weight.
+/// [`OpenError::Manifest`] for the manifest of either model or of the mixture; [`MixtureError::Weighted`] for an invalid weight.
 pub fn write(folder: &Path, weight: f64, training: Training) -> Result<Manifest, OpenError> {
     if !(0.0..=1.0).contains(&weight) {
         return Err(OpenError::Mixture(MixtureError::Weighted {

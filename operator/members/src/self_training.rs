@@ -21,7 +21,7 @@ pub struct SelfTrainJob<'a> {
     pub unlabelled: &'a [Document],
     /// Documents of the source that are never fitted to. They choose when it was best, and whether it is kept at all.
     pub held_out: &'a [Document],
-    /// Who gives the pseudo-labels, of the model's own tags; the model itself if nobody does.
+    /// The teacher, with the model's own tags; the model itself if there is no teacher.
     pub teacher: Option<&'a (dyn Marginals + Sync)>,
     /// How. Linear members have the keys of [`lethe_linear::SelfTraining`], recurrent ones those of
     /// [`lethe_neural::SelfTraining`]; what is not named is the default.
@@ -41,9 +41,9 @@ pub struct SelfTrainJob<'a> {
 pub struct SelfTrained {
     /// Its page.
     pub manifest: Manifest,
-    /// Of what it was.
+    /// The original model's.
     pub before: f64,
-    /// Of the new model.
+    /// The new model's.
     pub after: f64,
 }
 

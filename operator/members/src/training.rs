@@ -16,7 +16,7 @@ pub struct Job<'a> {
     pub kind: &'a str,
     /// What the member is fitted to.
     pub train: &'a [Document],
-    /// What it is judged by while it is trained, and never fitted to. May be empty.
+    /// The documents that it is scored on in training, and never fitted to. May be empty.
     pub held_out: &'a [Document],
     /// The member's own settings; those that are not named are the defaults. Linear members have a table `features`,
     /// recurrent ones the tables `architecture`, `schedule` and `vectors`. `features.pos` names the folder of a
@@ -66,7 +66,7 @@ pub enum TrainError {
         /// Its name.
         label: String,
     },
-    /// There is nothing to learn from, or to judge by.
+    /// The training set or the held-out set is empty.
     #[error("{what}: self-training needs documents with gold, others without, and a held-out set")]
     Nothing {
         /// What is missing.
@@ -80,9 +80,9 @@ pub enum TrainError {
         100.0 * bound
     )]
     Worse {
-        /// Of the model that was gone on from, 0 to 1.
+        /// The original model's, 0 to 1.
         before: f64,
-        /// Of what came of it.
+        /// The new model's.
         after: f64,
         /// What it might have lost.
         bound: f64,

@@ -16,7 +16,7 @@ pub struct TuneJob<'a> {
     pub model: &'a Path,
     /// What it is fitted to.
     pub train: &'a [Document],
-    /// What it is judged by while it is trained, and never fitted to. May be empty.
+    /// The documents that it is scored on in training, and never fitted to. May be empty.
     pub held_out: &'a [Document],
     /// How it goes on. Linear members have their learner's settings, recurrent ones the tables `schedule` and `vectors`;
     /// what is not named is the default of fine-tuning, then the model's own.

@@ -1,4 +1,4 @@
-//! A training's state on disk, so that it can go on after a kill. Whole or not there.
+//! A training's state on disk, from which it resumes after a kill. The file is complete or absent.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

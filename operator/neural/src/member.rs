@@ -89,7 +89,7 @@ impl Tagger for NeuralMember {
         tagged
     }
 
-    /// Of word types and contexts: two lookups a token.
+    /// Lookups of word types and contexts, two per token.
     fn lookups(&self) -> Option<Lookups> {
         Some(Lookups {
             hits: self.hits.load(Relaxed),

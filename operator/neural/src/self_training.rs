@@ -23,7 +23,7 @@ pub struct SelfTask<'a> {
     pub unlabelled: &'a [Document],
     /// Documents with gold that are never fitted to: the pass that scores best on them is kept.
     pub held_out: &'a [Document],
-    /// Who gives the labels, of the model's own tags; the model itself if nobody does.
+    /// The teacher, with the model's own tags; the model itself if there is no teacher.
     pub teacher: Option<&'a (dyn Marginals + Sync)>,
     /// What its knowledge features come from.
     pub dictionary: &'a Arc<Dictionary>,

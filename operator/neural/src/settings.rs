@@ -190,7 +190,7 @@ pub struct SelfTraining {
 impl Default for SelfTraining {
     /// Liao 2021: 50 passes, labels given again after 5, batches of 16 (32 was tried too), dropout of 0.2 (0.1 was tried too), a rate
     /// of 0.001 (the least of three; the paper's is of plain descent, ours of Adam). The paper does not say how much is
-    /// switched out, nor after how many passes without a gain it is no use to go on.
+    /// switched out, nor after how many passes without a gain it stops.
     fn default() -> Self {
         Self {
             schedule: Schedule {

@@ -1,4 +1,4 @@
-//! A network over what other members said: the stacked LSTM of Kim 2020 ("Stacked LSTM").
+//! A network over the predictions of other members: the stacked LSTM of Kim 2020 ("Stacked LSTM").
 //!
 //! It reads no words: for each member an embedding of the tag that the member gave the token, side by side; two
 //! bidirectional LSTM layers, one above the other; a linear layer; a CRF. Trained by RMSProp, with dropout on the
@@ -80,7 +80,7 @@ pub struct Stacked {
 }
 
 impl Stacked {
-    /// Fits a network to `gold`, a tag of `tags` a token, from what `members` members said, each in `heard_tags` tags. Tag
+    /// Fits a network to `gold`, a tag of `tags` a token, from the predictions of `members` members, each in `heard_tags` tags. Tag
     /// 0 is, there as here, the one outside every span. A tag that a member has never given in training will be read as
     /// tag 0 of that member. The same seed gives the same network.
     ///

@@ -242,7 +242,7 @@ impl Traces {
         best
     }
 
-    /// Whose a token in brackets is.
+    /// The patient of a token in brackets.
     fn token(&self, token: &str) -> Option<Certainty> {
         if !self.sealers.is_empty() && Token::parse(token).is_ok() {
             let is_own = self.sealers.iter().any(|sealer| sealer.open(token).is_ok());

@@ -295,7 +295,7 @@ const fn half_a_minute() -> u64 {
 pub struct PolicyFile {
     /// The rule that the output is made under.
     pub mode: Mode,
-    /// Who determined that the risk is very small, when, and where that is documented: needed for `expert-determination`.
+    /// The expert who determined that the risk is very small, the date, and where that is documented: needed for `expert-determination`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub determination: Option<String>,
     /// The notes' language, for what their words leave open.
@@ -318,7 +318,7 @@ pub struct PolicyFile {
     /// file.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub keep: BTreeMap<CarriedField, String>,
-    /// Who assigns ids, by the names that sources give them.
+    /// The authorities that assign ids, by the names that sources give them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub authority: Vec<Authority>,
     /// Notes without a patient.

@@ -32,7 +32,7 @@ pub(crate) struct Note<'a> {
     pub(crate) subject: &'a Subject<'a>,
     /// `patient`, or `note` where the event does not say whose it is.
     pub(crate) scope: &'static str,
-    /// Whose values are replaced alike: a patient, or this note.
+    /// The scope of equal replacements: a patient, or this note.
     pub(crate) context: String,
     /// When it was written.
     pub(crate) year: Option<i16>,
@@ -137,7 +137,7 @@ impl<'a> Note<'a> {
         self.keyring.ok_or(ReplaceError::Failed)
     }
 
-    /// Whose values of this scope are replaced alike.
+    /// The owner of the values of this scope, which are replaced alike.
     fn context(&self, scope: Scope) -> &str {
         match scope {
             Scope::Patient => &self.context,

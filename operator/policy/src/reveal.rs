@@ -1,4 +1,4 @@
-//! The way back, for those who may: sealed values opened with their key, and codes looked up in the vault.
+//! The way back for authorised users: sealed values opened with their key, and codes looked up in the vault.
 
 use lethe_core::Span;
 use lethe_secrets::{Code, IdCipher, KeyState, Keyring, SealError, Sealer, Token, Vault, VaultError};

@@ -1,7 +1,7 @@
 //! Keys, and everything that is made with them: keyed codes, shifts of dates, sealed text, and the vault of random codes.
 //!
 //! A policy says what becomes of a span; this crate holds what such a decision needs to be the same on every machine and
-//! at every time, and to be undone by those who may. It knows no labels, no notes and no files of ours.
+//! at every time, and reversible by authorised users. It knows no labels, no notes and no files of ours.
 //!
 //! | wanted | use | derived from the person? |
 //! |---|---|---|

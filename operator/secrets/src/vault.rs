@@ -11,7 +11,7 @@
 //! Two processes that ask for the same new value at the same time get the same code, whichever comes first, and a code is
 //! given out only when it would survive a loss of power.
 //!
-//! A vault belongs to the key that was current when it was made, and says its id. It goes on with that key while the key
+//! A vault belongs to the key that was current when it was made, and says its id. It keeps that key while the key
 //! is current or accepted: a rotation does not change codes.
 
 mod cipher;
@@ -49,7 +49,7 @@ impl fmt::Debug for VaultKey<'_> {
     }
 }
 
-/// What a code stood for, returned to somebody who may know.
+/// The value of a code, returned to an authorised user.
 pub struct Entry {
     /// What kind of value.
     pub label: String,
@@ -141,9 +141,9 @@ pub enum VaultError {
     /// The vault was made by a version of this program whose form it does not know.
     #[error("the vault has the form {found}, and this program knows the form {known}")]
     Form {
-        /// Of the vault.
+        /// The vault's form.
         found: i32,
-        /// Of the program.
+        /// The program's form.
         known: i32,
     },
     /// The keyring does not open the vault's key.

@@ -1,4 +1,4 @@
-//! What is learnt from corrections beside the stream, and where they come from.
+//! Training on corrections while notes stream, and the source of corrections.
 
 use std::path::PathBuf;
 use std::time::Duration;

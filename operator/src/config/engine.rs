@@ -45,7 +45,7 @@ pub(crate) struct EngineConfig {
     pub(crate) acknowledge: Vec<Acknowledgement>,
     /// How members are combined.
     pub(crate) vote: Option<VoteSpec>,
-    /// What is done to what was found, where no policy says it, and what goes to the output beside it.
+    /// The redaction of spans without a policy, and the metadata in the output.
     pub(crate) redaction: RedactionConfig,
     /// When a note is flagged for a human's review.
     pub(crate) review: ReviewRule,
@@ -86,7 +86,7 @@ pub(crate) struct BuiltEngine {
     pub(crate) labels: String,
     /// The dictionary's digest.
     pub(crate) dictionary: String,
-    /// The policy's digest; where there is none, that of members, vote and redaction as configured.
+    /// The policy's digest; without a policy, that of members, vote and redaction as configured.
     pub(crate) policy: String,
     /// The rule of 45 CFR 164.514 that the policy is under, if there is one.
     pub(crate) mode: Option<&'static str>,
@@ -222,7 +222,7 @@ impl EngineConfig {
         }
     }
 
-    /// The engine of a bundle. What its members say is not merged: they know their corpus' own boundaries.
+    /// The engine of a bundle. Predictions of its members are not merged: they know their corpus' own boundaries.
     fn bundled(
         &self,
         folder: &Path,
@@ -279,7 +279,7 @@ impl EngineConfig {
         })
     }
 
-    /// Who may have made the bundle, if that matters.
+    /// The keys that may have signed the bundle.
     fn signers(&self) -> anyhow::Result<Option<Signers>> {
         match &self.signed_by {
             Some(keys) if keys.is_empty() => {
@@ -309,7 +309,7 @@ impl EngineConfig {
         };
         if self.redaction.action.is_some() || !self.redaction.labels.is_empty() {
             return Err(usage(
-                "keys `engine.redaction.action` and `engine.redaction.labels`: the policy says what is done; leave them out",
+                "keys `engine.redaction.action` and `engine.redaction.labels`: the policy decides this; remove them",
             ));
         }
         let default = || carried_by_default(&source.file);

@@ -57,7 +57,7 @@ pub(crate) struct Config {
     pub(crate) engine: EngineConfig,
     /// What is done to it.
     pub(crate) policy: Option<PolicyFile>,
-    /// A file that says what is done to it, rather than `[policy]`.
+    /// The path of a policy file, instead of `[policy]`.
     pub(crate) policy_file: Option<PathBuf>,
     /// Where redacted notes go.
     pub(crate) sink: Option<SinkConfig>,
@@ -69,7 +69,7 @@ pub(crate) struct Config {
     pub(crate) resources: Resources,
     /// What the program tells of itself.
     pub(crate) telemetry: TelemetryConfig,
-    /// What is learnt beside the stream.
+    /// Training on corrections while notes stream.
     pub(crate) corrections: Option<CorrectionsConfig>,
     /// Where all of this was read from.
     #[serde(skip)]
@@ -77,7 +77,7 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// Whether what is learnt beside the stream, if anything, goes with the rest.
+    /// Checks the settings of corrections, if there are any, against the rest.
     ///
     /// # Errors
     /// A usage error that names the key.
@@ -165,7 +165,7 @@ pub(crate) struct Resources {
     /// A record that would take more is quarantined as `over_budget`. 0, the default, means five sixteenths of `memory_bytes`, less
     /// 2 MiB a worker.
     pub(crate) record_bytes: usize,
-    /// How long a lane may drain when its partition is taken away or the program is told to stop, in seconds.
+    /// How long a lane may drain when its partition is taken away or the program is stopped, in seconds.
     pub(crate) drain_seconds: u64,
     /// How long the orchestrator waits after SIGTERM before it kills the program, in seconds (Kubernetes'
     /// `terminationGracePeriodSeconds`, systemd's `TimeoutStopSec`), if that is known. `lethe check` refuses less than `drain_seconds`
@@ -211,7 +211,7 @@ impl Resources {
     /// What one record may take.
     ///
     /// # Errors
-    /// If that is less than an ordinary batch takes, or more than is left beside what lanes hold.
+    /// If that is less than an ordinary batch takes, or more than the lanes leave.
     pub(crate) fn limits(&self) -> anyhow::Result<Limits> {
         let memory = self.memory()?;
         let record = match self.record_bytes {

@@ -17,7 +17,7 @@ pub(crate) struct SecretFile {
     /// The key whose value needs it, with its tables: `source.security.password`.
     pub(crate) key: String,
     path: PathBuf,
-    /// Of what it held when it was read. None if it could not be.
+    /// The digest of its content when it was read. `None` if it could not be read.
     digest: Option<[u8; 32]>,
 }
 

@@ -87,7 +87,7 @@ impl Config {
         Ok(())
     }
 
-    /// Takes the policy that the command line names, if it names one, in the place of the configuration's.
+    /// Replaces the configuration's policy with that of the command line, if it names one.
     ///
     /// # Errors
     /// As [`PolicySource::read`].

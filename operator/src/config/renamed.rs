@@ -17,7 +17,7 @@ const RENAMED: &[(&[&str], &str)] = &[
 /// Gives the values of old keys to the new ones, and returns a warning for each.
 ///
 /// # Errors
-/// The path of an old key beside which the new one is given as well, and what to do.
+/// The path of an old key that is given in addition to the new one, and what to do.
 pub(super) fn rename(table: &mut Table) -> Result<Vec<String>, (String, String)> {
     let mut warnings = Vec::new();
     for (path, new) in RENAMED {

@@ -35,7 +35,7 @@ impl TelemetryConfig {
         Duration::from_secs(self.stall_seconds)
     }
 
-    /// Whether the settings can be, beside a drain of `drain`.
+    /// Checks the settings against a drain limit of `drain`.
     ///
     /// # Errors
     /// A usage error that names the key.

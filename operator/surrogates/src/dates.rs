@@ -37,9 +37,9 @@ pub enum Order {
 /// What is known of a note's dates before they are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hint {
-    /// Of day and month; by the language if `None` (English: month first).
+    /// The order of day and month; by the language if `None` (English: month first).
     pub order: Option<Order>,
-    /// Of the note.
+    /// The language of the note.
     pub language: Option<Language>,
     /// The year in which the note was written: for dates without a year and years of two figures.
     pub year: Option<i16>,

@@ -35,7 +35,7 @@ pub use surrogates::Surrogates;
 /// What surrounds a span.
 #[derive(Clone, Copy, Debug)]
 pub struct About<'a> {
-    /// Of the note.
+    /// The language of the note.
     pub language: Option<Language>,
     /// Of day and month in the note, where the numbers leave it open.
     pub order: Option<dates::Order>,

@@ -38,7 +38,7 @@ enum Sort {
 /// One list to draw from.
 struct Table {
     sort: Sort,
-    /// Of the places; `None` where the list is of no language.
+    /// The language of the places; `None` if the list has none.
     language: Option<Language>,
     places: Vec<Place>,
 }
@@ -50,7 +50,7 @@ struct Place {
     telling: Vec<String>,
 }
 
-/// A list's sort, language, least number beside an entry, its entries and those that are ordinary words.
+/// A list's sort, language, least number of an entry, its entries and those that are ordinary words.
 type Shipped = (Sort, Option<Language>, u32, &'static str, &'static str);
 
 macro_rules! list {

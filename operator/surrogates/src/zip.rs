@@ -137,7 +137,7 @@ impl ZipTable {
         &self.vintage
     }
 
-    /// Who counted them.
+    /// The source of the counts.
     pub fn source(&self) -> &str {
         &self.source
     }

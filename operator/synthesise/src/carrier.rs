@@ -111,7 +111,7 @@ fn is_letter_for_a_name(word: &str) -> bool {
     matches!(word, "X" | "Y" | "Z")
 }
 
-/// Who in a carrier is whom: the same placeholder is the same person.
+/// The people of a carrier: the same placeholder is the same person.
 #[derive(Default)]
 struct People {
     known: HashMap<String, Role>,

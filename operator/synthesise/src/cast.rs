@@ -1,4 +1,4 @@
-//! Who and what a document is about: every slot's value, made when it is first requested and the same from then on.
+//! The people, places and things of a document: every slot's value, made when it is first requested and the same from then on.
 
 mod days;
 mod institutions;

@@ -42,7 +42,7 @@ pub struct Settings {
     pub negatives: f64,
     /// What is done to documents when they are written.
     pub noise: Noise,
-    /// Whose names are written in place of the institutes' own; of none if there are none.
+    /// The people whose names replace the institutes' own; empty to keep those.
     pub names: Vec<Name>,
 }
 

@@ -15,7 +15,7 @@ pub(crate) enum Node {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Template {
     pub(crate) kind: Kind,
-    /// How often it is drawn beside others of its kind.
+    /// Its weight among others of its kind.
     pub(crate) weight: f64,
     /// Its own text has no small letters: what is filled in has none either.
     pub(crate) in_capitals: bool,
@@ -114,7 +114,7 @@ fn close(
 /// Letters that a template must have for its capitals to tell anything.
 const FEW: usize = 12;
 
-/// Counts small and all letters of what is no slot.
+/// Counts lower-case letters and all letters outside slots.
 fn count(nodes: &[Node], small: &mut usize, letters: &mut usize) {
     for node in nodes {
         match node {

@@ -18,7 +18,7 @@ pub struct BundleManifest {
     pub tokenizer: u32,
     /// The label set that decisions are in: the name of one that ships, or the set itself as TOML.
     pub labels: String,
-    /// The digest of the bundle that a site's corrections were learnt beside, if this is what came of it.
+    /// The digest of the base bundle, if this bundle was trained on a site's corrections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corrects: Option<String>,
     /// How members are combined.

@@ -102,7 +102,7 @@ impl BundleManifest {
     }
 }
 
-/// Copies a model's manifest and the files that it names, of a mixture those of its two models, and nothing else that lies beside
+/// Copies a model's manifest and the files that it names, of a mixture those of its two models, and nothing else that lies next to
 /// them.
 fn copy(from: &Path, to: &Path) -> Result<(), BundleError> {
     let refused = |error: lethe_learn::ManifestError| BundleError::Manifest {

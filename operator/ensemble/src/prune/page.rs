@@ -34,7 +34,7 @@ other covers.</dd>
 </dl>
 ";
 
-/// The page; `held_out` are documents that nothing was chosen on, for figures beside those that were chosen by.
+/// The page; `held_out` are documents that nothing was chosen on, for figures in addition to those of the selection.
 pub fn page(pruned: &Pruned, held_out: &[HeldOut], title: &str) -> String {
     let mut out = String::new();
     head(&mut out, pruned, held_out);

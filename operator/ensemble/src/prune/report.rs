@@ -29,7 +29,7 @@ pub struct Pruned {
     /// Whether a single vote needs corroboration.
     #[serde(default)]
     pub require_corroboration: bool,
-    /// Documents that members were judged on.
+    /// Documents on which members were scored.
     pub documents: u64,
     /// All members; elsewhere they are named by their place here.
     pub members: Vec<PrunedMember>,
@@ -160,7 +160,7 @@ pub struct LeftOut {
     pub tally: Tally,
 }
 
-/// The thresholds judged on documents that nothing was chosen on: the papers' figure.
+/// The thresholds scored on held-out documents: the papers' figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeldOut {
     /// What these documents are called.
@@ -260,7 +260,7 @@ impl Pruned {
         self.chosen.members.iter().map(name).collect()
     }
 
-    /// Judges every threshold's two sets, and the chosen one, on other documents, which nothing is chosen on. Members
+    /// Scores every threshold's two sets, and the chosen one, on held-out documents. Members
     /// are found by name; others than those pruned are passed over.
     ///
     /// # Errors

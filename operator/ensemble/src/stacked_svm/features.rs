@@ -112,7 +112,7 @@ fn push(row: &mut Row, at: usize, value: f32) {
     }
 }
 
-/// A member's annotations, those of about the same length together: beside one that spans the whole note, those that overlap a
+/// A member's annotations, those of about the same length together: with one that spans the whole note among them, those that overlap a
 /// short one are still found among a few.
 struct ByLength<'a> {
     /// The most bytes that one may have, and those of more than half as many, by their start.

@@ -27,7 +27,7 @@ fn part(i: usize, first: usize, last: usize) -> u64 {
 pub(super) type Ends = [usize; 64];
 
 /// Entries of several words that begin at these tokens: of each group the leftmost longest that do not overlap (Yang 2019's
-/// partial matches; a word that is an entry by itself has its features with the word). `ends` goes on from the tokens before.
+/// partial matches; a word that is an entry by itself has its features with the word). `ends` continues from the tokens before.
 pub(super) fn phrases(
     note: &NoteView<'_>,
     tokens: Range<usize>,

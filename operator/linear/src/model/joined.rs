@@ -20,7 +20,7 @@ impl Model {
         self.hashes.binary_search(&(hash >> 24)).is_ok()
     }
 
-    /// The model that goes on from `old`: the weights of `data`'s features are what was fitted, those of all others stay.
+    /// The model that continues `old`: the weights of `data`'s features are what was fitted, those of all others stay.
     /// They stay to the bit, unless scores have outgrown the size of the old steps; then they are rounded to larger ones.
     pub(crate) fn joined(old: &Self, states: &States, fitted: Fitted, data: &Data) -> Self {
         let needed = reach(states, &fitted.weights, data) * 5.0 / 4.0 / f32::from(i16::MAX);

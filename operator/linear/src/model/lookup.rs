@@ -17,7 +17,7 @@ const FILTER: u32 = 3;
 pub(crate) struct Place(u32);
 
 impl Place {
-    /// Of a feature that there is not: the row of zeros.
+    /// The row of zeros, for features without a row.
     const NONE: Self = Self(0);
 
     const fn entries(first: u32, count: u8) -> Self {

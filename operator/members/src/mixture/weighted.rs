@@ -138,7 +138,7 @@ struct Matching {
 
 impl Matching {
     /// Matches tags by the engine's labels that they stand for. Where only one member tells last and only tokens apart, the
-    /// mixture does not: what begins a span, or goes on with one, is as likely as the sum of both kinds.
+    /// mixture does not: what begins or continues a span is as likely as the sum of both kinds.
     fn new(
         first: (&str, &TagSet),
         second: (&str, &TagSet),

@@ -13,7 +13,7 @@ pub(super) trait Simd: Copy {
     type V: Copy;
     /// Numbers in it.
     const LANES: usize;
-    /// Rows of a tile: as many as leave no register spilt beside four columns of vectors.
+    /// Rows of a tile: as many as fit into registers together with four columns of vectors.
     const ROWS: usize;
 
     unsafe fn splat(x: f32) -> Self::V;

@@ -1,5 +1,5 @@
-//! Self-training (Liao 2021): a network goes on with gold of one house and what is said, by itself or by a teacher, of notes
-//! of another house.
+//! Self-training (Liao 2021): a network continues training with gold of one institute and with predictions, its own or a
+//! teacher's, for notes of another.
 //!
 //! A pass reads every sequence with gold once. Each of its steps has one half of such sequences and one half of
 //! pseudo-labelled ones, which are drawn again in every pass. Noise is on in training alone: labels are given without it.
@@ -34,7 +34,7 @@ pub(crate) struct Ground<'a> {
     pub(crate) data: Data<'a>,
     /// Documents without.
     pub(crate) unlabelled: &'a [Document],
-    /// Who gives labels, of the network's own tags; itself if nobody does.
+    /// The teacher, with the network's own tags; the network itself if there is no teacher.
     pub(crate) teacher: Option<&'a (dyn Marginals + Sync)>,
 }
 

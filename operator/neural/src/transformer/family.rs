@@ -67,7 +67,7 @@ impl Shape {
                 .checked_sub(1 + config.pad_token_id as usize)
                 .filter(|&positions| positions > 0)
                 .ok_or_else(|| {
-                    config_json.fault("max_position_embeddings", "leaves no position beside padding")
+                    config_json.fault("max_position_embeddings", "leaves no position besides padding")
                 })?;
         }
         let hidden = match &family {

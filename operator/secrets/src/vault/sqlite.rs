@@ -1,7 +1,7 @@
 //! The vault on one machine: a SQLite file that any number of processes share.
 //!
 //! Two tables: `lookup`, from hash to code, in rows so small that ten million of them take four levels of a tree; and
-//! `entry`, from code to sealed value, which only re-identification reads. Write-ahead logging lets readers work beside
+//! `entry`, from code to sealed value, which only re-identification reads. Write-ahead logging lets readers work next to
 //! the one writer; a batch of new codes is one transaction that takes the write lock at its start, so that it never has
 //! to give up half-way. `synchronous = FULL` puts the log on the disk before anybody, the writer or a reader, sees it.
 //!

@@ -11,7 +11,7 @@ use crate::features::words::Word;
 const HEAD: usize = 8;
 
 /// Gives the places of a note's tokens one after another. What it knows of the note takes the same room for every note;
-/// a copy goes on from where it was made.
+/// a copy continues from where it was made.
 #[derive(Clone, Copy)]
 pub(in crate::features) struct Cursor {
     at: usize,

@@ -264,7 +264,7 @@ pub(super) fn is_lost(error: &tokio_postgres::Error) -> bool {
     }
 }
 
-/// The server ends connections, or its process died beside this one.
+/// The server ends connections, or another of its processes died.
 fn is_leaving(code: &SqlState) -> bool {
     [
         SqlState::ADMIN_SHUTDOWN,
