@@ -1,5 +1,5 @@
 """Tables 4 to 7 and figure 1 of Kim and Meystre 2020 on open data, from the members' saved predictions
-(docs/results/said).
+(docs/results/predictions).
 
     python3 benches/ensembles/tables.py --lethe PROGRAM --meddocan DIR --echr-es DIR --work DIR
 
