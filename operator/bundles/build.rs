@@ -26,7 +26,7 @@ fn main() -> io::Result<()> {
     fs::write(out.join("bundles.rs"), table)
 }
 
-/// The files below a folder, by their path in the bundle; pages for people stay out.
+/// Returns the files below a folder, by their path in the bundle; pages for people stay out.
 fn walk(folder: &Path, within: &str, into: &mut Vec<(String, PathBuf)>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

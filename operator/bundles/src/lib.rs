@@ -18,24 +18,24 @@ const SCHEME: &str = "shipped:";
 /// The bundle that Lethe runs by default.
 pub const DEFAULT: &str = "en-clinical";
 
-/// The names of the bundles.
+/// Returns the names of the bundles.
 pub fn names() -> impl Iterator<Item = &'static str> {
     BUNDLES.iter().map(|(name, _)| *name)
 }
 
-/// The folder of a bundle by its name; `None` if the program carries none of it.
+/// Returns the folder of a bundle by its name; `None` if the program carries none of it.
 pub fn folder(name: &str) -> Option<PathBuf> {
     names()
         .find(|known| *known == name)
         .map(|name| PathBuf::from(format!("{SCHEME}{name}")))
 }
 
-/// Whether a path is of a bundle that the program carries.
+/// Returns whether a path is of a bundle that the program carries.
 pub fn is_shipped(path: &Path) -> bool {
     path.to_str().is_some_and(|path| path.starts_with(SCHEME))
 }
 
-/// The file at a path of a shipped bundle; `None` if it does not exist.
+/// Returns the file at a path of a shipped bundle; `None` if it does not exist.
 pub fn file(path: &Path) -> Option<&'static [u8]> {
     let (bundle, file) = path.to_str()?.strip_prefix(SCHEME)?.split_once('/')?;
     let (_, files) = BUNDLES.iter().find(|(name, _)| *name == bundle)?;

@@ -73,7 +73,7 @@ impl Annotations {
         self.0.len()
     }
 
-    /// Whether there are no annotations.
+    /// Returns whether there are no annotations.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -95,7 +95,7 @@ pub struct Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    /// An empty collector for a note.
+    /// Creates an empty collector for a note.
     pub fn new(note: NoteView<'a>) -> Self {
         Self {
             note,

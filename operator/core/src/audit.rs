@@ -59,7 +59,7 @@ impl AuditBatch {
         ]))
     }
 
-    /// The Arrow form.
+    /// Returns the Arrow form.
     pub const fn record(&self) -> &RecordBatch {
         &self.0
     }
@@ -75,7 +75,7 @@ impl AuditBatch {
         paths.map_or(0, |paths| paths.len() - paths.null_count())
     }
 
-    /// Whether there is no row.
+    /// Returns whether there is no row.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -87,7 +87,7 @@ impl std::fmt::Debug for AuditBatch {
     }
 }
 
-/// A member's score, in a list of them.
+/// Returns a member's score, in a list of them.
 fn score() -> Arc<Field> {
     Arc::new(Field::new("score", DataType::Float32, false))
 }

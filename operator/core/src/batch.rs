@@ -40,7 +40,7 @@ impl RowKind {
     /// Every kind.
     pub const ALL: [Self; 4] = [Self::Note, Self::Tombstone, Self::Quarantined, Self::Structured];
 
-    /// The name written to output.
+    /// Returns the name written to output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Note => "note",
@@ -153,7 +153,7 @@ fn list_of(item: DataType) -> DataType {
 }
 
 impl NoteBatch {
-    /// The columns, in order.
+    /// Returns the columns, in order.
     pub fn schema() -> SchemaRef {
         let utf8 = |name: &str| Field::new(name, DataType::Utf8, true);
         Arc::new(Schema::new(vec![
@@ -195,7 +195,8 @@ impl NoteBatch {
         rows.finish()
     }
 
-    /// A batch of bare texts, with their index as offset: for trying members on text that is no event.
+    /// Creates a batch of bare texts, with their index as offset: for trying members on text that is no
+    /// event.
     ///
     /// # Errors
     /// As [`NoteBatch::from_records`].
@@ -218,7 +219,7 @@ impl NoteBatch {
         self.record.num_rows()
     }
 
-    /// Whether there is no row.
+    /// Returns whether there is no row.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -245,7 +246,7 @@ impl NoteBatch {
         self.shared.get(key, make)
     }
 
-    /// The Arrow form.
+    /// Returns the Arrow form.
     pub fn record(&self) -> &RecordBatch {
         &self.record
     }
@@ -307,7 +308,8 @@ impl NoteBatch {
         }
     }
 
-    /// The column of identifiers that the texts are values of, as [`Identifier::authority`](crate::Identifier::authority) names it.
+    /// Returns the column of identifiers that the texts are values of, as
+    /// [`Identifier::authority`](crate::Identifier::authority) names it.
     pub fn column(&self) -> Option<&str> {
         self.column.as_deref()
     }
@@ -337,13 +339,13 @@ impl NoteBatch {
         )
     }
 
-    /// The row's [`Quarantine`](crate::Quarantine), if it is quarantined.
+    /// Returns the row's [`Quarantine`](crate::Quarantine), if it is quarantined.
     pub fn error(&self, row: usize) -> Option<&str> {
         let errors = self.strings(column::ERROR);
         errors.is_valid(row).then(|| errors.value(row))
     }
 
-    /// The name of what happened to row `row`'s note.
+    /// Returns the name of what happened to row `row`'s note.
     pub fn event_kind(&self, row: usize) -> &'static str {
         match self
             .record
@@ -381,18 +383,18 @@ impl NoteBatch {
         }
     }
 
-    /// All notes, in row order.
+    /// Returns all notes, in row order.
     pub fn notes(&self) -> impl Iterator<Item = NoteView<'_>> {
         (0..self.len()).map(|row| self.note(row))
     }
 
-    /// The row's note id.
+    /// Returns the row's note id.
     pub fn note_id(&self, row: usize) -> Option<&str> {
         let ids = self.strings(column::NOTE_ID);
         ids.is_valid(row).then(|| ids.value(row))
     }
 
-    /// The row's patient, if its event says whose note it is.
+    /// Returns the row's patient, if its event says whose note it is.
     pub fn patient_id(&self, row: usize) -> Option<&str> {
         let ids = self.strings(column::PATIENT_ID);
         ids.is_valid(row).then(|| ids.value(row))
@@ -425,7 +427,7 @@ impl NoteBatch {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// The message that the row's note came in.
+    /// Returns the message that the row's note came in.
     pub fn enclosed(&self, row: usize) -> Option<&Enclosed> {
         self.enclosed.get(self.first + row)?.as_ref()
     }
@@ -434,7 +436,7 @@ impl NoteBatch {
         self.record.column(index).as_string::<i32>()
     }
 
-    /// The column of that name, for carrying metadata to the output.
+    /// Returns the column of that name, for carrying metadata to the output.
     pub(crate) fn carried(&self, name: &str) -> Option<&ArrayRef> {
         self.record.column_by_name(name)
     }

@@ -10,13 +10,13 @@ impl MemberSet {
     /// The most members an ensemble can have.
     pub const CAPACITY: usize = 64;
 
-    /// The set with `member` in it.
+    /// Returns the set with `member` in it.
     #[must_use]
     pub const fn with(self, member: usize) -> Self {
         Self(self.0 | 1 << member)
     }
 
-    /// Whether `member` is in it.
+    /// Returns whether `member` is in it.
     pub const fn contains(self, member: usize) -> bool {
         self.0 >> member & 1 == 1
     }
@@ -26,12 +26,12 @@ impl MemberSet {
         self.0.count_ones()
     }
 
-    /// Whether none is.
+    /// Returns whether none is.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The members, in order.
+    /// Returns the members, in order.
     pub fn iter(self) -> impl Iterator<Item = usize> {
         let mut rest = self.0;
         std::iter::from_fn(move || {
@@ -64,7 +64,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// A decision that votes had no part in, and that nothing lost to.
+    /// Creates a decision that votes had no part in, and that nothing lost to.
     pub const fn new(span: Span, label: LabelId, members: MemberSet, score: f32) -> Self {
         Self {
             span,

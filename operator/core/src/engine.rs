@@ -40,7 +40,7 @@ pub struct Processed {
 }
 
 impl Engine {
-    /// An engine of these members, in the order of their votes.
+    /// Creates an engine of these members, in the order of their votes.
     ///
     /// # Panics
     /// If there are more than [`MemberSet::CAPACITY`] members.
@@ -88,17 +88,17 @@ impl Engine {
         Self { review, ..self }
     }
 
-    /// The label set that decisions are in.
+    /// Returns the label set that decisions are in.
     pub fn labels(&self) -> &Arc<LabelSet> {
         &self.labels
     }
 
-    /// The members' names, in the order of their votes.
+    /// Returns the members' names, in the order of their votes.
     pub fn members(&self) -> &[String] {
         &self.names
     }
 
-    /// The metadata that goes to the output.
+    /// Returns the metadata that goes to the output.
     pub const fn carried(&self) -> &Carried {
         self.redactor.carried()
     }
@@ -182,7 +182,8 @@ impl Engine {
             .collect()
     }
 
-    /// The members that no exemption overrules: those that find known identifiers, and shapes such as telephone numbers.
+    /// Returns the members that no exemption overrules: those that find known identifiers, and shapes such as
+    /// telephone numbers.
     fn always(&self) -> MemberSet {
         let named = |(_, name): &(usize, &String)| matches!(name.as_str(), "known" | "pattern");
         let members = self.names.iter().enumerate().filter(named);

@@ -61,8 +61,8 @@ pub trait Envelope: Send + Sync {
         &[]
     }
 
-    /// The message with other parts and other identifiers, one for each of its own. Everything else in it that could
-    /// identify somebody is gone.
+    /// Returns the message with other parts and other identifiers, one for each of its own. Everything else
+    /// in it that could identify somebody is gone.
     ///
     /// # Errors
     /// [`EnvelopeError`], for instance if there are more or fewer.
@@ -81,7 +81,7 @@ impl fmt::Debug for Enclosed {
 }
 
 impl PartialEq for Enclosed {
-    /// Whether it is the same message, not merely an equal one.
+    /// Returns whether it is the same message, not merely an equal one.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

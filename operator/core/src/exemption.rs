@@ -41,7 +41,7 @@ pub struct Exemption {
 }
 
 impl Exemption {
-    /// An exemption of stretches that have only words for which `ordinary` holds.
+    /// Creates an exemption of stretches that have only words for which `ordinary` holds.
     pub fn new(ordinary: OrdinaryWords) -> Self {
         Self { ordinary }
     }
@@ -90,7 +90,7 @@ impl Exemption {
     }
 }
 
-/// Whether each word in the span lies within one of the stretches, which are sorted by their start.
+/// Returns whether each word in the span lies within one of the stretches, which are sorted by their start.
 pub(crate) fn covers(note: NoteView<'_>, explained: &[Span], span: Span) -> bool {
     let first = note.tokens.at_or_after(span.start());
     let end = note.tokens.at_or_after(span.end());
@@ -105,7 +105,7 @@ pub(crate) fn covers(note: NoteView<'_>, explained: &[Span], span: Span) -> bool
             .all(|token| within(explained, note.tokens.span(token)))
 }
 
-/// Whether one of the stretches has all of the span.
+/// Returns whether one of the stretches has all of the span.
 fn within(explained: &[Span], span: Span) -> bool {
     let after = explained.partition_point(|one| one.start() <= span.start());
     after
@@ -169,7 +169,8 @@ mod tests {
         Span::new(start, start + part.len()).unwrap()
     }
 
-    /// The decisions that are left of one about each of `found`, of which the first is also by a member that always counts.
+    /// Returns the decisions that are left of one about each of `found`, of which the first is also by a
+    /// member that always counts.
     fn left(text: &str, known: &str, stretches: &[&str], found: &[&str]) -> Vec<String> {
         let event = NoteEvent {
             text: text.into(),

@@ -19,7 +19,7 @@ pub(crate) struct Footprint {
 }
 
 impl Footprint {
-    /// The same with the decisions of one more note.
+    /// Returns the same with the decisions of one more note.
     pub(crate) const fn with(self, decisions: usize) -> Self {
         Self {
             decisions: self.decisions + decisions,

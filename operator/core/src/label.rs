@@ -72,7 +72,7 @@ pub enum Hipaa {
 }
 
 impl Hipaa {
-    /// The identifier's letter in the clause, `A` to `R`.
+    /// Returns the identifier's letter in the clause, `A` to `R`.
     pub const fn letter(self) -> char {
         (b'A' + self as u8) as char
     }
@@ -187,8 +187,8 @@ impl LabelSet {
         ids.join(", ")
     }
 
-    /// A set of bare names, for a model that was trained on labels that no set describes: each is its own category, and
-    /// falls under the last of HIPAA's identifiers.
+    /// Creates a set of bare names, for a model that was trained on labels that no set describes: each is its
+    /// own category, and falls under the last of HIPAA's identifiers.
     ///
     /// # Errors
     /// [`LabelError::Inconsistent`] if a name stands twice.
@@ -220,7 +220,7 @@ impl LabelSet {
         Self::of(file, origin)
     }
 
-    /// The set as TOML that [`LabelSet::parse`] reads.
+    /// Returns the set as TOML that [`LabelSet::parse`] reads.
     pub fn to_toml(&self) -> String {
         let file = File {
             id: self.id.clone(),
@@ -267,22 +267,22 @@ impl LabelSet {
         })
     }
 
-    /// The set's id, for instance `i2b2-2014`.
+    /// Returns the set's id, for instance `i2b2-2014`.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The set's version, which goes up whenever a label changes its meaning.
+    /// Returns the set's version, which goes up whenever a label changes its meaning.
     pub const fn version(&self) -> u32 {
         self.version
     }
 
-    /// All labels, by index.
+    /// Returns all labels, by index.
     pub fn labels(&self) -> &[Label] {
         &self.labels
     }
 
-    /// The label behind an id of this set.
+    /// Returns the label behind an id of this set.
     ///
     /// # Panics
     /// If the id is of another set.
@@ -290,17 +290,18 @@ impl LabelSet {
         &self.labels[usize::from(id.0)]
     }
 
-    /// Whether the id is one of this set.
+    /// Returns whether the id is one of this set.
     pub fn contains(&self, id: LabelId) -> bool {
         usize::from(id.0) < self.labels.len()
     }
 
-    /// The label of exactly this name.
+    /// Returns the label of exactly this name.
     pub fn by_name(&self, name: &str) -> Option<LabelId> {
         self.by_name.get(name).copied()
     }
 
-    /// The label that stands for an i2b2-2014 label: declared equivalent, else of that name, else the fallback.
+    /// Returns the label that stands for an i2b2-2014 label: declared equivalent, else of that name, else the
+    /// fallback.
     ///
     /// # Errors
     /// [`LabelError::Missing`].

@@ -38,7 +38,7 @@ impl Merging {
         }
     }
 
-    /// The labels of names: what [`Merging::whole`] is meant for.
+    /// Returns the labels of names: what [`Merging::whole`] is meant for.
     pub fn names(labels: &LabelSet) -> Vec<LabelId> {
         let all = (0..).map(LabelId).zip(labels.labels());
         all.filter(|(_, label)| label.category == "NAME")

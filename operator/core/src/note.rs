@@ -10,12 +10,12 @@ use crate::{Enclosed, StructuralText};
 pub struct Sensitive(String);
 
 impl Sensitive {
-    /// The text itself. Named so that its use shows in a review.
+    /// Returns the text itself. Named so that its use shows in a review.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// The text itself, owned.
+    /// Returns the text itself, owned.
     pub fn into_exposed(self) -> String {
         self.0
     }
@@ -25,7 +25,7 @@ impl Sensitive {
         self.0.len()
     }
 
-    /// Whether there is no text.
+    /// Returns whether there is no text.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -80,7 +80,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// The name written to output.
+    /// Returns the name written to output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Create => "create",
@@ -140,7 +140,7 @@ impl KnownKind {
         Self::Other,
     ];
 
-    /// The kind with this number.
+    /// Returns the kind with this number.
     pub fn from_u8(value: u8) -> Option<Self> {
         Self::ALL.get(usize::from(value)).copied()
     }
@@ -269,7 +269,7 @@ impl QuarantineCode {
         Self::MessageNotClosed,
     ];
 
-    /// The name written to output.
+    /// Returns the name written to output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::InvalidUtf8 => "invalid_utf8",
@@ -315,7 +315,7 @@ pub struct Quarantine {
 }
 
 impl Quarantine {
-    /// A code with the field at fault and what was expected of it.
+    /// Creates a code with the field at fault and what was expected of it.
     pub const fn new(
         code: QuarantineCode,
         field: Option<&'static str>,
@@ -328,7 +328,7 @@ impl Quarantine {
         }
     }
 
-    /// The code's name in what a row says.
+    /// Returns the code's name in what a row says.
     pub fn code_of(written: &str) -> &str {
         written.split(':').next().unwrap_or(written)
     }

@@ -39,7 +39,7 @@ impl NoteTypes {
     /// What is written for a kind that is not on the list.
     pub const OTHER: &str = "OTHER";
 
-    /// The list with these added.
+    /// Returns the list with these added.
     #[must_use]
     pub fn with<'a>(self, names: impl IntoIterator<Item = &'a str>) -> Self {
         let names = names.into_iter().map(|name| name.trim().to_lowercase());
@@ -48,7 +48,7 @@ impl NoteTypes {
         }
     }
 
-    /// The kind as it came if it is on the list, else [`NoteTypes::OTHER`].
+    /// Returns the kind as it came if it is on the list, else [`NoteTypes::OTHER`].
     pub fn pass<'a>(&self, kind: &'a str) -> &'a str {
         let plain = kind.trim().to_lowercase();
         if NAMES.contains(&plain) || self.added.contains(&plain) {

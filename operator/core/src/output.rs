@@ -41,7 +41,7 @@ impl CarriedField {
         Self::AuthoredAt,
     ];
 
-    /// The column's name.
+    /// Returns the column's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NoteId => "note_id",
@@ -96,7 +96,7 @@ impl Carried {
         Self { note_types, ..self }
     }
 
-    /// Whether this field is carried.
+    /// Returns whether this field is carried.
     pub fn has(&self, field: CarriedField) -> bool {
         self.fields.contains(&field)
     }
@@ -149,7 +149,7 @@ impl RedactedBatch {
         Arc::new(Schema::new(fields))
     }
 
-    /// The Arrow form.
+    /// Returns the Arrow form.
     pub const fn record(&self) -> &RecordBatch {
         &self.0
     }
@@ -195,7 +195,7 @@ impl RedactedBatch {
         self.0.num_rows()
     }
 
-    /// Whether there is no row.
+    /// Returns whether there is no row.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

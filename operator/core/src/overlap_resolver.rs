@@ -47,7 +47,7 @@ impl OverlapResolver {
         }
     }
 
-    /// The decision of exactly this span and label.
+    /// Returns the decision of exactly this span and label.
     pub(crate) fn same(&mut self, as_this: &Decision) -> Option<&mut Decision> {
         let place = *self.places.get(&(as_this.span.start() as u32))?;
         self.decisions
@@ -55,7 +55,7 @@ impl OverlapResolver {
             .filter(|other| (other.span, other.label) == (as_this.span, as_this.label))
     }
 
-    /// The decisions, by their start.
+    /// Returns the decisions, by their start.
     pub(crate) fn into_decisions(self) -> Vec<Decision> {
         let mut decisions: Vec<_> = self.decisions.into_iter().map(Some).collect();
         let places = self.places.into_values();
@@ -85,7 +85,7 @@ impl OverlapResolver {
         self.decisions.push(decision);
     }
 
-    /// The parts of `span` that no decision covers.
+    /// Returns the parts of `span` that no decision covers.
     fn uncovered(&self, span: Span) -> Vec<Span> {
         let (start, end) = (span.start() as u32, span.end() as u32);
         let of = |(_, &place): (&u32, &u32)| self.decisions[place as usize].span;

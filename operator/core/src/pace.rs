@@ -36,8 +36,8 @@ pub trait Pace: Send + Sync + Debug {
     /// Threads may call it at the same time. It must be cheap: a window is some thousand tokens.
     fn advance(&self) -> bool;
 
-    /// Whether the spans of the batch may take so many bytes of memory. Returns false to end the work, as
-    /// [`advance`](Self::advance) does. The default allows any number.
+    /// Returns whether the spans of the batch may take so many bytes of memory. Returns false to end the
+    /// work, as [`advance`](Self::advance) does. The default allows any number.
     ///
     /// The length of a text bounds what its tokens take, not what its spans do: a table of numbers has a span every few
     /// bytes. So the [`Engine`](crate::Engine) asks before it decides, and the answer must depend on the note alone.

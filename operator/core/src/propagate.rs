@@ -62,7 +62,7 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// The origin of the group that came first of those that a word has in it.
+    /// Returns the origin of the group that came first of those that a word has in it.
     fn within(&self, word: &str) -> Option<usize> {
         let starts = || word.char_indices().map(|(start, _)| start);
         let lengths = self.lengths.iter().take_while(|&&length| length <= word.len());
@@ -83,7 +83,7 @@ impl<'a> Groups<'a> {
 }
 
 impl Propagation {
-    /// A sweep over decisions of this set.
+    /// Creates a sweep over decisions of this set.
     pub fn new(labels: &LabelSet, nobody: NamesNobody) -> Self {
         let all = labels.labels();
         let age = labels.resolve("AGE").ok().map(|label| usize::from(label.0));
@@ -188,7 +188,8 @@ impl Propagation {
         (sought, digits)
     }
 
-    /// Whether something that is sought begins at a token and ends before `free_to`; its origin and last token.
+    /// Returns whether something that is sought begins at a token and ends before `free_to`; its origin and
+    /// last token.
     fn at(
         note: NoteView<'_>,
         token: usize,
@@ -223,7 +224,7 @@ mod tests {
     use super::*;
     use crate::{MemberSet, NoteBatch};
 
-    /// The text with every decided span in braces: `given` spans by label, and what the sweep adds.
+    /// Returns the text with every decided span in braces: `given` spans by label, and what the sweep adds.
     fn swept(text: &str, given: &[(&str, &str)]) -> String {
         let labels = LabelSet::i2b2_2014();
         let batch = NoteBatch::from_texts([text]).unwrap();

@@ -84,17 +84,17 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// A redactor that does `action` to every label of the set, and carries `carried` to the output.
+    /// Creates a redactor that does `action` to every label of the set, and carries `carried` to the output.
     pub fn new(labels: &LabelSet, action: Action, carried: Carried) -> Self {
         Self::by(Arc::new(Plain::new(labels, action)), carried)
     }
 
-    /// A redactor that writes what `replacer` says.
+    /// Creates a redactor that writes what `replacer` says.
     pub const fn by(replacer: Arc<dyn Replacer>, carried: Carried) -> Self {
         Self { replacer, carried }
     }
 
-    /// The metadata that goes to the output.
+    /// Returns the metadata that goes to the output.
     pub const fn carried(&self) -> &Carried {
         &self.carried
     }
@@ -216,7 +216,7 @@ impl Redactor {
     }
 }
 
-/// The text with its spans replaced, and where the replacements lie in it.
+/// Returns the text with its spans replaced, and where the replacements lie in it.
 fn write(text: &str, decisions: &[Decision], replaced: &Replaced) -> Result<(String, Vec<Span>), SpanError> {
     let mut out = String::with_capacity(text.len() + decisions.len() * 4);
     let mut outs = Vec::with_capacity(decisions.len());
@@ -232,8 +232,8 @@ fn write(text: &str, decisions: &[Decision], replaced: &Replaced) -> Result<(Str
     Ok((out, outs))
 }
 
-/// The message with its parts as they lie in the redacted text. A replacement that reaches from one part into the next
-/// stays with the first.
+/// Returns the message with its parts as they lie in the redacted text. A replacement that reaches from one
+/// part into the next stays with the first.
 fn close(
     enclosed: &Enclosed,
     decisions: &[Decision],

@@ -78,8 +78,8 @@ pub enum ReplaceError {
 
 /// Chooses the replacements of spans. Shared by all lanes.
 pub trait Replacer: Send + Sync + fmt::Debug {
-    /// The replacements for one note. They depend on the subject and on what the replacer was made with, never on which
-    /// notes came before.
+    /// Returns the replacements for one note. They depend on the subject and on what the replacer was made
+    /// with, never on which notes came before.
     ///
     /// # Errors
     /// [`ReplaceError`].
@@ -98,7 +98,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// The name written to the audit.
+    /// Returns the name written to the audit.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tag => "tag",

@@ -22,7 +22,7 @@ impl Reason {
     /// Every reason, in the order in which they are written.
     pub const ALL: [Self; 3] = [Self::LowMargin, Self::Dropped, Self::UncoveredPart];
 
-    /// The name written to the output.
+    /// Returns the name written to the output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::LowMargin => "low_margin",
@@ -43,12 +43,12 @@ impl Review {
         Self(self.0 | 1 << reason as u8)
     }
 
-    /// Whether there is no reason.
+    /// Returns whether there is no reason.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The reasons, in order.
+    /// Returns the reasons, in order.
     pub fn reasons(self) -> impl Iterator<Item = Reason> {
         Reason::ALL
             .into_iter()
@@ -128,8 +128,8 @@ impl ReviewRule {
     }
 }
 
-/// Whether a letter or digit of `span` stands outside all decisions, and whether one of them overlaps it. None of them ends before
-/// `span` starts.
+/// Returns whether a letter or digit of `span` stands outside all decisions, and whether one of them overlaps
+/// it. None of them ends before `span` starts.
 fn left(text: &str, span: Span, decisions: &[Decision]) -> (bool, bool) {
     let over = decisions
         .iter()
@@ -173,7 +173,7 @@ mod tests {
         }
     }
 
-    /// The names of the reasons of what this vote decides.
+    /// Returns the names of the reasons of what this vote decides.
     fn reasons(voting: &Voting, predictions: &[Annotations]) -> Vec<&'static str> {
         let batch = NoteBatch::from_texts([TEXT]).unwrap();
         let predictions: Vec<_> = predictions.iter().collect();

@@ -50,7 +50,7 @@ pub enum SpanError {
 }
 
 impl Span {
-    /// A span from byte offsets, not yet checked against a text.
+    /// Creates a span from byte offsets, not yet checked against a text.
     ///
     /// # Errors
     /// [`SpanError::Reversed`] if `start > end`, [`SpanError::TooLarge`] if an offset needs more than 32 bits.
@@ -65,7 +65,7 @@ impl Span {
         })
     }
 
-    /// A span from offsets that the caller already holds as `u32`, for instance from a token.
+    /// Creates a span from offsets that the caller already holds as `u32`, for instance from a token.
     ///
     /// Reversed offsets give the empty span at `start`.
     pub const fn between(start: u32, end: u32) -> Self {
@@ -75,7 +75,7 @@ impl Span {
         }
     }
 
-    /// A span that is known to lie in `text`, on character boundaries.
+    /// Creates a span that is known to lie in `text`, on character boundaries.
     ///
     /// # Errors
     /// Any [`SpanError`].
@@ -85,7 +85,7 @@ impl Span {
         Ok(span)
     }
 
-    /// Whether this span lies in `text`, on character boundaries.
+    /// Returns whether this span lies in `text`, on character boundaries.
     ///
     /// # Errors
     /// [`SpanError::OutOfBounds`] or [`SpanError::InsideCharacter`].
@@ -119,18 +119,18 @@ impl Span {
         (self.end - self.start) as usize
     }
 
-    /// Whether the span covers nothing.
+    /// Returns whether the span covers nothing.
     pub const fn is_empty(self) -> bool {
         self.start == self.end
     }
 
-    /// The text under the span, or `None` if the span is not one of `text`.
+    /// Returns the text under the span, or `None` if the span is not one of `text`.
     #[inline]
     pub fn get(self, text: &str) -> Option<&str> {
         text.get(self.start()..self.end())
     }
 
-    /// The text under a span that is known to belong to `text`.
+    /// Returns the text under a span that is known to belong to `text`.
     ///
     /// # Panics
     /// If it does not. The message holds offsets and lengths only.
@@ -147,17 +147,17 @@ impl Span {
         }
     }
 
-    /// Whether the two spans share at least one byte.
+    /// Returns whether the two spans share at least one byte.
     pub const fn overlaps(self, other: Self) -> bool {
         self.start < other.end && other.start < self.end
     }
 
-    /// Whether `other` lies wholly inside this span.
+    /// Returns whether `other` lies wholly inside this span.
     pub const fn contains(self, other: Self) -> bool {
         self.start <= other.start && other.end <= self.end
     }
 
-    /// The smallest span that covers both.
+    /// Returns the smallest span that covers both.
     pub fn union(self, other: Self) -> Self {
         Self {
             start: self.start.min(other.start),
@@ -165,7 +165,7 @@ impl Span {
         }
     }
 
-    /// The span without the white space at its two ends. Empty (at `start`) if there is nothing else.
+    /// Returns the span without the white space at its two ends. Empty (at `start`) if there is nothing else.
     ///
     /// # Panics
     /// As [`Span::of`].

@@ -23,7 +23,7 @@ pub enum TagError {
 /// note gets none; the same notes in other batches get the same annotations; no text makes it panic; its time is
 /// linear in the text's length.
 pub trait Tagger: Send + Sync {
-    /// The member's name in configuration, votes and audit, for instance `gazetteer`.
+    /// Returns the member's name in configuration, votes and audit, for instance `gazetteer`.
     fn name(&self) -> &str;
 
     /// Tags every note of the batch, one answer a row.

@@ -14,7 +14,7 @@ const MOST_WORDS: usize = 1 << 13;
 /// A batch of so many tokens is one group, whatever its words.
 const FEW_TOKENS: usize = 1 << 14;
 
-/// The rows of a batch in groups that are tagged together, in order.
+/// Returns the rows of a batch in groups that are tagged together, in order.
 pub(crate) fn together(batch: &NoteBatch) -> impl Iterator<Item = Range<usize>> {
     let all: usize = batch.notes().map(|note| note.tokens.len()).sum();
     let few = batch.len() < 2 || all <= FEW_TOKENS;

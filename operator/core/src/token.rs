@@ -23,7 +23,7 @@ pub enum TokenKind {
 }
 
 impl TokenKind {
-    /// The kind stored as this number, as in the `kind` field of a batch's token list.
+    /// Returns the kind stored as this number, as in the `kind` field of a batch's token list.
     pub const fn from_u8(value: u8) -> Self {
         match value {
             0 => Self::Letters,

@@ -72,12 +72,13 @@ impl Voting {
             .unwrap_or(self.threshold)
     }
 
-    /// Whether the votes of these members are enough for a triple of this label, whatever their scores.
+    /// Returns whether the votes of these members are enough for a triple of this label, whatever their
+    /// scores.
     pub fn is_enough(&self, label: LabelId, members: MemberSet) -> bool {
         members.len() >= self.needed(label) || members.0 & self.always_redact.0 != 0
     }
 
-    /// Whether a member's score suffices for a triple of this label to need no second vote.
+    /// Returns whether a member's score suffices for a triple of this label to need no second vote.
     pub fn is_solo(&self, label: LabelId, score: f32) -> bool {
         let enough = self.solo_min_scores.get(usize::from(label.0));
         enough.is_some_and(|&enough| score >= enough)
@@ -109,7 +110,7 @@ impl Voting {
         kept.into_decisions()
     }
 
-    /// The distinct triples, each with who said it.
+    /// Returns the distinct triples, each with who said it.
     pub(crate) fn count(&self, members: &[&Annotations]) -> Vec<Decision> {
         let predictions = members.iter().enumerate();
         let mut all: Vec<_> = predictions
@@ -207,7 +208,7 @@ impl<'a> Ends<'a> {
         Self { predictions, reach }
     }
 
-    /// The best score among what overlaps a span.
+    /// Returns the best score among what overlaps a span.
     fn best_score(&self, span: Span) -> Option<f32> {
         let before = self
             .predictions

@@ -68,7 +68,7 @@ pub enum SoloMinScore {
 }
 
 impl SoloMinScore {
-    /// Whether no label has one.
+    /// Returns whether no label has one.
     pub fn is_empty(&self) -> bool {
         matches!(self, Self::ByLabel(scores) if scores.is_empty())
     }

@@ -288,7 +288,7 @@ impl BundleManifest {
 }
 
 impl Part {
-    /// The member as an engine's configuration has it, its paths in the bundle's folder.
+    /// Returns the member as an engine's configuration has it, its paths in the bundle's folder.
     ///
     /// # Errors
     /// [`BundleError::Manifest`], naming the member and the key.

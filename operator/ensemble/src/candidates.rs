@@ -69,13 +69,13 @@ pub fn candidates(predictions: &[&Annotations]) -> Vec<Candidate> {
 }
 
 impl Candidate {
-    /// Whether gold has exactly this.
+    /// Returns whether gold has exactly this.
     pub fn is_of(&self, gold: &Annotations) -> bool {
         has(gold, self.span, self.label)
     }
 }
 
-/// Whether there is an annotation of exactly this span with this label.
+/// Returns whether there is an annotation of exactly this span with this label.
 pub(crate) fn has(predictions: &Annotations, span: Span, label: LabelId) -> bool {
     predictions
         .starting_from(span.start())
@@ -106,8 +106,8 @@ impl<'a> NoteVotes<'a> {
         }
     }
 
-    /// The decision for a span and what the audit tells of it: who said exactly this, or where nobody did (a combiner of
-    /// sequences may join separate predictions) with a prediction that overlaps it.
+    /// Returns the decision for a span and what the audit tells of it: who said exactly this, or where nobody
+    /// did (a combiner of sequences may join separate predictions) with a prediction that overlaps it.
     pub(crate) fn decision(&self, span: Span, label: LabelId, ranks: &[u32], score: f32) -> Decision {
         let mut votes = votes(self.predictions, |_, predictions| {
             let mut here = predictions
@@ -153,7 +153,7 @@ fn reach(predictions: &Annotations) -> Vec<usize> {
     predictions.iter().scan(0, furthest).collect()
 }
 
-/// The predictions of each member that `find` selects.
+/// Returns the predictions of each member that `find` selects.
 fn votes<'a>(
     predictions: &[&'a Annotations],
     find: impl Fn(usize, &'a Annotations) -> Option<&'a Annotation>,

@@ -43,7 +43,7 @@ impl Costs {
         rounded(self.of(members) - self.of(MemberSet(members.0 & !(1 << member))))
     }
 
-    /// Whether nothing is known.
+    /// Returns whether nothing is known.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

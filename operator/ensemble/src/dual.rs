@@ -26,7 +26,7 @@ struct Example<'a> {
     squares: f64,
 }
 
-/// The weights of the features; `chance` orders the descent.
+/// Returns the weights of the features; `chance` orders the descent.
 pub(crate) fn separate(rows: &[(&Row, bool)], dimension: usize, c: f64, chance: &mut ChaCha8Rng) -> Vec<f64> {
     // Floats have no order of their own, and any fixed one will do.
     type Bits = Vec<(u32, u32)>;
@@ -92,8 +92,9 @@ pub(crate) struct Platt {
 }
 
 impl Platt {
-    /// The most likely curve for these scores, by Newton's method (Lin, Lin and Weng 2007, whose careful logarithms and
-    /// backtracking these are), towards Platt's targets, which are a little short of certain.
+    /// Returns the most likely curve for these scores, by Newton's method (Lin, Lin and Weng 2007, whose
+    /// careful logarithms and backtracking these are), towards Platt's targets, which are a little short of
+    /// certain.
     pub(crate) fn fit(scored: &[(f64, bool)]) -> Self {
         let right = scored.iter().filter(|(_, right)| *right).count() as f64;
         let wrong = scored.len() as f64 - right;
@@ -159,7 +160,7 @@ impl Platt {
         1.0 / (1.0 + (self.a * score + self.b).exp())
     }
 
-    /// Whether it is a curve at all.
+    /// Returns whether it is a curve at all.
     pub(crate) const fn is_sound(self) -> bool {
         self.a.is_finite() && self.b.is_finite()
     }
@@ -171,7 +172,7 @@ mod tests {
 
     use super::*;
 
-    /// The primal objective, example by example.
+    /// Returns the primal objective, example by example.
     fn objective(rows: &[(&Row, bool)], weights: &[f64], c: f64) -> f64 {
         let hinge = |&(row, right): &(&Row, bool)| {
             let sign = if right { 1.0 } else { -1.0 };

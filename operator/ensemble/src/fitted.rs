@@ -95,7 +95,7 @@ impl Fitted {
         })
     }
 
-    /// The bytes that [`Fitted::from_bytes`] reads.
+    /// Returns the bytes that [`Fitted::from_bytes`] reads.
     ///
     /// # Errors
     /// [`SavedError::Header`].
@@ -108,7 +108,7 @@ impl Fitted {
         }
     }
 
-    /// The members that it was fitted on, in the order in which it takes what they say.
+    /// Returns the members that it was fitted on, in the order in which it takes what they say.
     pub fn members(&self) -> &[String] {
         match self {
             Self::Templates(templates) => templates.members(),
@@ -118,7 +118,7 @@ impl Fitted {
         }
     }
 
-    /// The combiner, to run.
+    /// Returns the combiner, to run.
     pub fn combiner(self) -> Arc<dyn Combine> {
         match self {
             Self::Templates(templates) => Arc::new(templates),

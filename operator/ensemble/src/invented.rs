@@ -26,7 +26,7 @@ pub(crate) fn invented(seed: u64, notes: usize, errors: &[f64]) -> (PredictionSe
     (set(), set())
 }
 
-/// The best member's strict micro-F1.
+/// Returns the best member's strict micro-F1.
 pub(crate) fn best_member(predictions: &PredictionSet) -> f64 {
     (0..predictions.members.len())
         .map(|member| predictions.counts(member).f1())

@@ -127,7 +127,7 @@ pub fn found_alone(predictions: &PredictionSet, members: MemberSet) -> Vec<Uniqu
     members.iter().map(|member| all[member]).collect()
 }
 
-/// The errors that all members of a set share.
+/// Returns the errors that all members of a set share.
 pub fn shared_errors(predictions: &PredictionSet, members: MemberSet) -> SharedErrors {
     let mut errors = SharedErrors::default();
     let mut labels: BTreeMap<_, SharedByLabel> = BTreeMap::new();

@@ -118,7 +118,7 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// Whether both bounds are kept.
+    /// Returns whether both bounds are kept.
     pub fn meets(&self) -> bool {
         self.excess == 0.0 && self.shortfall == 0.0
     }

@@ -139,12 +139,12 @@ impl PredictionSet {
         })
     }
 
-    /// Each member's annotations of one row, in member order, as a combiner takes them.
+    /// Returns each member's annotations of one row, in member order, as a combiner takes them.
     pub fn row(&self, row: usize) -> Vec<&Annotations> {
         self.by_member.iter().map(|rows| &rows[row]).collect()
     }
 
-    /// The same documents with these members alone, in this order.
+    /// Returns the same documents with these members alone, in this order.
     ///
     /// # Panics
     /// If there is no such member.
@@ -195,7 +195,8 @@ impl PredictionSet {
             })
     }
 
-    /// Each member's place by strict micro-F1, 0 the best; of equal ones the one named first (Kim 2019, Methods).
+    /// Returns each member's place by strict micro-F1, 0 the best; of equal ones the one named first (Kim
+    /// 2019, Methods).
     pub fn ranks(&self) -> Vec<u32> {
         let scores: Vec<f64> = (0..self.members.len())
             .map(|member| self.counts(member).f1())
@@ -318,7 +319,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// A document of this id with marks.
+    /// Returns a document of this id with marks.
     pub(crate) fn document(id: &str, text: &str, marks: &[(u32, u32, &str)]) -> Document {
         let mark = |&(start, end, label): &(u32, u32, &str)| Mark::gold(Span::between(start, end), label);
         Document {

@@ -75,7 +75,7 @@ impl FittedOn {
     }
 }
 
-/// Whether an ensemble can have these members, and each of them a rank.
+/// Returns whether an ensemble can have these members, and each of them a rank.
 pub(crate) fn are_ranked(members: &[String], ranks: &[u32]) -> bool {
     (1..=MemberSet::CAPACITY).contains(&members.len()) && ranks.len() == members.len()
 }
@@ -133,7 +133,7 @@ pub(crate) fn unpack<'b, P: DeserializeOwned>(
     Ok((header, numbers))
 }
 
-/// The names of a set's labels, in order: what a combiner that knows labels by number is bound to.
+/// Returns the names of a set's labels, in order: what a combiner that knows labels by number is bound to.
 pub(crate) fn names(labels: &LabelSet) -> Vec<String> {
     labels.labels().iter().map(|label| label.name.clone()).collect()
 }

@@ -42,7 +42,7 @@ impl Signers {
         })
     }
 
-    /// Whether one of them signed a folder's page.
+    /// Returns whether one of them signed a folder's page.
     ///
     /// # Errors
     /// [`BundleError::Signature`], naming the signature's file.

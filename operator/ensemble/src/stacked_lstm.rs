@@ -95,12 +95,12 @@ impl StackedLstm {
         })
     }
 
-    /// The members that it was fitted on, in the order in which it takes what they say.
+    /// Returns the members that it was fitted on, in the order in which it takes what they say.
     pub fn members(&self) -> &[String] {
         &self.on.members
     }
 
-    /// The bytes that [`StackedLstm::from_bytes`] reads.
+    /// Returns the bytes that [`StackedLstm::from_bytes`] reads.
     ///
     /// # Errors
     /// [`SavedError::Header`].
@@ -129,7 +129,7 @@ impl StackedLstm {
         })
     }
 
-    /// The network's output for a note: tags with their scores.
+    /// Returns the network's output for a note: tags with their scores.
     fn tag(&self, reading: &Reading) -> (Vec<u16>, Vec<f32>) {
         // Nothing panics while the lock is held.
         let pool = || self.pool.lock().unwrap_or_else(PoisonError::into_inner);

@@ -97,12 +97,12 @@ impl StackedSearn {
         })
     }
 
-    /// The members that it was fitted on, in the order in which it takes what they say.
+    /// Returns the members that it was fitted on, in the order in which it takes what they say.
     pub fn members(&self) -> &[String] {
         &self.on.members
     }
 
-    /// The bytes that [`StackedSearn::from_bytes`] reads.
+    /// Returns the bytes that [`StackedSearn::from_bytes`] reads.
     ///
     /// # Errors
     /// [`SavedError::Header`].
@@ -157,7 +157,7 @@ impl Combine for StackedSearn {
     }
 }
 
-/// The members' tags for each token of a note: one row per token, one tag per member.
+/// Returns the members' tags for each token of a note: one row per token, one tag per member.
 fn sequences(note: NoteView<'_>, predictions: &[&Annotations], tags: &TagSet) -> Vec<Vec<u16>> {
     let member_tags: Vec<Vec<u16>> = predictions
         .iter()
@@ -166,14 +166,14 @@ fn sequences(note: NoteView<'_>, predictions: &[&Annotations], tags: &TagSet) ->
     part(&member_tags, 0..note.tokens.len())
 }
 
-/// The rows of some tokens.
+/// Returns the rows of some tokens.
 fn part(member_tags: &[Vec<u16>], tokens: Range<usize>) -> Vec<Vec<u16>> {
     tokens
         .map(|token| member_tags.iter().map(|tags| tags[token]).collect())
         .collect()
 }
 
-/// The windows of a note of `count` tokens, `size` tokens each.
+/// Returns the windows of a note of `count` tokens, `size` tokens each.
 fn windows(
     member_tags: &[Vec<u16>],
     members: usize,
@@ -194,8 +194,8 @@ fn windows(
     })
 }
 
-/// The features of notes. What all members say of a token is one type, since most tokens are alike; so are the trigrams
-/// around a token.
+/// Returns the features of notes. What all members say of a token is one type, since most tokens are alike;
+/// so are the trigrams around a token.
 fn columns(notes: impl IntoIterator<Item = Vec<Vec<u16>>>, members: usize) -> Columns {
     let (mut tags, mut trigrams) = (Types::default(), Types::default());
     let mut ranges = Vec::new();
@@ -273,7 +273,7 @@ impl<K: Hash + Eq + Clone> Types<K> {
     }
 }
 
-/// A feature's hash, well mixed (the finaliser of splitmix64) and never 0.
+/// Returns a feature's hash, well mixed (the finaliser of splitmix64) and never 0.
 fn feature(parts: &[u64]) -> u64 {
     let mix = |x: u64| {
         let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -125,17 +125,17 @@ impl StackedSvm {
         })
     }
 
-    /// The members that it was fitted on, in the order in which it takes what they say.
+    /// Returns the members that it was fitted on, in the order in which it takes what they say.
     pub fn members(&self) -> &[String] {
         &self.members
     }
 
-    /// The C that cross-validation chose, and the score that a span needs.
+    /// Returns the C that cross-validation chose, and the score that a span needs.
     pub const fn chosen(&self) -> (f64, f64) {
         (self.c, self.cut)
     }
 
-    /// The bytes that [`StackedSvm::from_bytes`] reads.
+    /// Returns the bytes that [`StackedSvm::from_bytes`] reads.
     ///
     /// # Errors
     /// [`SavedError::Header`].

@@ -10,13 +10,14 @@ pub fn tag_set(labels: &LabelSet) -> TagSet {
     TagSet::new(Scheme::Bio, names)
 }
 
-/// The first token that a span touches and the one after the last; equal where it touches none.
+/// Returns the first token that a span touches and the one after the last; equal where it touches none.
 pub(crate) fn touched(note: NoteView<'_>, start: usize, end: usize) -> std::ops::Range<usize> {
     let first = note.tokens.ends.partition_point(|&e| e as usize <= start);
     first..note.tokens.at_or_after(end).max(first)
 }
 
-/// The tag of each of the note's tokens by a member's annotations; `tags` is [`tag_set`] of the labels that they are of.
+/// Returns the tag of each of the note's tokens by a member's annotations; `tags` is [`tag_set`] of the
+/// labels that they are of.
 ///
 /// An annotation covers every token that it touches, as far as none that counts before it has taken one of them: the longer
 /// (in bytes) before the shorter, then the earlier, then the one of the lower label. Labels beyond `tags` are left out.

@@ -45,8 +45,8 @@ impl Template {
         }
     }
 
-    /// The Hamming distance of a profile, 0 to 1. A profile's two columns, [1, 0] or [0, 1] a member, differ from the
-    /// template's by the same, so that one of them is enough.
+    /// Returns the Hamming distance of a profile, 0 to 1. A profile's two columns, [1, 0] or [0, 1] a member,
+    /// differ from the template's by the same, so that one of them is enough.
     fn distance(&self, members: MemberSet) -> f64 {
         let off = |(member, &votes): (usize, &u64)| {
             let share = votes as f64 / self.spans as f64;
@@ -105,7 +105,7 @@ impl Templates {
         })
     }
 
-    /// The members that it was fitted on, in the order in which it takes what they say.
+    /// Returns the members that it was fitted on, in the order in which it takes what they say.
     pub fn members(&self) -> &[String] {
         &self.members
     }
@@ -123,7 +123,7 @@ impl Templates {
         self.right.distance(members) <= self.wrong.distance(members)
     }
 
-    /// The bytes that [`Templates::from_bytes`] reads.
+    /// Returns the bytes that [`Templates::from_bytes`] reads.
     ///
     /// # Errors
     /// [`SavedError::Header`].

@@ -28,7 +28,7 @@ pub struct Versions {
 }
 
 impl Versions {
-    /// The versions of a folder; `None` if it holds none, as the folder of a bundle does.
+    /// Returns the versions of a folder; `None` if it holds none, as the folder of a bundle does.
     pub fn of(folder: &Path) -> Option<Self> {
         folder.join(CURRENT).is_file().then(|| Self {
             folder: folder.to_owned(),
@@ -106,7 +106,7 @@ impl Versions {
         Ok(name)
     }
 
-    /// The name of the current version.
+    /// Returns the name of the current version.
     ///
     /// # Errors
     /// [`BundleError::Io`] or, if it names none, [`BundleError::Manifest`].
@@ -115,7 +115,7 @@ impl Versions {
         first.ok_or_else(|| self.refuse("it names no version".to_owned()))
     }
 
-    /// The names of all versions, sorted.
+    /// Returns the names of all versions, sorted.
     ///
     /// # Errors
     /// [`BundleError::Io`].
@@ -133,7 +133,7 @@ impl Versions {
         Ok(names)
     }
 
-    /// The versions that were in use, the current one first.
+    /// Returns the versions that were in use, the current one first.
     ///
     /// # Errors
     /// [`BundleError::Io`].

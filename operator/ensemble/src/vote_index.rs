@@ -336,7 +336,8 @@ impl OverlapCluster {
         }
     }
 
-    /// Whether a candidate that one of the members predicted is decided; in a `corroborated` note, a single vote may suffice.
+    /// Returns whether a candidate that one of the members predicted is decided; in a `corroborated` note, a
+    /// single vote may suffice.
     fn passes(&self, place: usize, voting: &Voting, members: MemberSet, corroborated: bool) -> bool {
         let one = &self.candidates[place];
         let (agreed, scores) = match voting.agreement {
@@ -367,8 +368,8 @@ impl OverlapCluster {
     }
 }
 
-/// Whether a candidate on which these members agree, with these scores where they count, is decided by those of them who are
-/// `among`.
+/// Returns whether a candidate on which these members agree, with these scores where they count, is decided
+/// by those of them who are `among`.
 fn passes(voting: &Voting, agreed: u64, scores: Option<&[u32]>, among: MemberSet, label: LabelId) -> bool {
     let votes = MemberSet(agreed & among.0);
     if votes.is_empty() || voting.is_enough(label, votes) {

@@ -17,7 +17,7 @@ pub struct LabelMapError {
 }
 
 impl LabelMap {
-    /// The label of the same name, else the one that stands for it ([`LabelSet::resolve`]).
+    /// Returns the label of the same name, else the one that stands for it ([`LabelSet::resolve`]).
     ///
     /// # Errors
     /// [`LabelMapError`], naming the label that has no place.
@@ -32,7 +32,7 @@ impl LabelMap {
         model.iter().map(place).collect::<Result<_, _>>().map(Self)
     }
 
-    /// The engine's label for the model's label of this index.
+    /// Returns the engine's label for the model's label of this index.
     ///
     /// # Panics
     /// If the model has no such label.

@@ -117,7 +117,7 @@ pub enum ManifestError {
 }
 
 impl Manifest {
-    /// A page for a new model; [`Manifest::write`] fills in the digests.
+    /// Creates a page for a new model; [`Manifest::write`] fills in the digests.
     pub fn new(kind: &str, tags: TagSet, training: Training, settings: toml::Table) -> Self {
         Self {
             format: FORMAT_VERSION,

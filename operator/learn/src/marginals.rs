@@ -6,7 +6,7 @@ use crate::TagSet;
 
 /// A member that can tell how likely each tag of each token is.
 pub trait Marginals {
-    /// The tags, in the order of the probabilities.
+    /// Returns the tags, in the order of the probabilities.
     fn tags(&self) -> &TagSet;
 
     /// For each row of the batch its tokens' probabilities, [`TagSet::len`] a token, which sum to 1; nothing for rows that

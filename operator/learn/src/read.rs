@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 
-/// The bytes of a file.
+/// Returns the bytes of a file.
 ///
 /// # Errors
 /// As [`std::fs::read`]; [`io::ErrorKind::NotFound`] for a file that a shipped bundle does not have.
@@ -18,7 +18,7 @@ pub fn read(path: &Path) -> io::Result<Cow<'static, [u8]>> {
     std::fs::read(path).map(Cow::Owned)
 }
 
-/// A file as text.
+/// Returns a file as text.
 ///
 /// # Errors
 /// As [`read`], and [`io::ErrorKind::InvalidData`] for what is not UTF-8.

@@ -68,12 +68,12 @@ impl<'t> Spans<'t> {
         self.open = self.tags.part(last).is_some_and(|(_, part)| part < 2);
     }
 
-    /// The spans so far with their scores, in order.
+    /// Returns the spans so far with their scores, in order.
     pub fn found(&self) -> &[(Spanned, f32)] {
         &self.found
     }
 
-    /// The spans with their scores, in order.
+    /// Returns the spans with their scores, in order.
     pub fn into_found(self) -> Vec<(Spanned, f32)> {
         self.found
     }

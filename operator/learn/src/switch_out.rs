@@ -40,7 +40,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// All words of these batches.
+    /// Returns all words of these batches.
     pub fn of<'b>(batches: impl IntoIterator<Item = &'b NoteBatch>) -> Self {
         let mut sets = [BTreeSet::new(), BTreeSet::new()];
         for batch in batches {
@@ -83,7 +83,7 @@ impl std::fmt::Debug for Pool {
 }
 
 impl SwitchOut {
-    /// Whether these are shares.
+    /// Returns whether these are shares.
     ///
     /// # Errors
     /// What is wrong.
@@ -132,7 +132,8 @@ impl SwitchOut {
         None
     }
 
-    /// A note's text with words and characters switched; the clean one where the noisy one would have other tokens.
+    /// Returns a note's text with words and characters switched; the clean one where the noisy one would have
+    /// other tokens.
     pub fn text(&self, note: &NoteView<'_>, pool: &Pool, chance: &mut dyn FnMut() -> u64) -> String {
         let Some(&first) = note.tokens.starts.first() else {
             return note.text.to_owned();

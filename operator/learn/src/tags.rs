@@ -42,7 +42,7 @@ impl TagSet {
         Self { scheme, labels }
     }
 
-    /// The labels of a corpus, sorted by name.
+    /// Returns the labels of a corpus, sorted by name.
     pub fn of<'m>(scheme: Scheme, marks: impl IntoIterator<Item = &'m Mark>) -> Self {
         let labels: std::collections::BTreeSet<&str> =
             marks.into_iter().map(|mark| mark.label.as_str()).collect();
@@ -64,17 +64,17 @@ impl TagSet {
         self.scheme
     }
 
-    /// The labels, by index.
+    /// Returns the labels, by index.
     pub fn labels(&self) -> &[String] {
         &self.labels
     }
 
-    /// How many tags there are, `O` included.
+    /// Returns the number of tags, `O` included.
     pub fn len(&self) -> usize {
         1 + self.width() * self.labels.len()
     }
 
-    /// Whether there is no tag but `O`.
+    /// Returns whether there is no tag but `O`.
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty()
     }
@@ -86,7 +86,7 @@ impl TagSet {
         }
     }
 
-    /// The label of a tag, and its place in the span (0 B, 1 I, 2 L, 3 U); `None` for `O`.
+    /// Returns the label of a tag, and its place in the span (0 B, 1 I, 2 L, 3 U); `None` for `O`.
     pub const fn part(&self, tag: u16) -> Option<(usize, usize)> {
         if tag == Self::OUTSIDE {
             return None;
@@ -95,7 +95,7 @@ impl TagSet {
         Some((at / self.width(), at % self.width()))
     }
 
-    /// A tag's name, for instance `B-DATE`.
+    /// Returns a tag's name, for instance `B-DATE`.
     pub fn name(&self, tag: u16) -> String {
         match self.part(tag) {
             None => "O".to_owned(),
@@ -103,7 +103,7 @@ impl TagSet {
         }
     }
 
-    /// Whether `next` may follow `before`; `None` stands for the sequence's start or end.
+    /// Returns whether `next` may follow `before`; `None` stands for the sequence's start or end.
     pub fn may_follow(&self, before: Option<u16>, next: Option<u16>) -> bool {
         let open = before
             .and_then(|tag| self.part(tag))
@@ -163,8 +163,8 @@ impl TagSet {
         }
     }
 
-    /// The spans of a sequence of tags. What does not follow the scheme is read leniently: an `I` or `L` without its
-    /// beginning begins a span, so that nothing that was tagged is lost.
+    /// Returns the spans of a sequence of tags. What does not follow the scheme is read leniently: an `I` or
+    /// `L` without its beginning begins a span, so that nothing that was tagged is lost.
     pub fn decode(&self, tags: &[u16]) -> Vec<Spanned> {
         let mut spans: Vec<Spanned> = Vec::new();
         let mut open = false;

@@ -90,7 +90,8 @@ impl<'b> Reader<'b> {
         self.array().map(f64::from_le_bytes)
     }
 
-    /// A length, refused where not even that many bytes are left: damaged files must not claim memory.
+    /// Returns a length, refused where not even that many bytes are left: damaged files must not claim
+    /// memory.
     pub(crate) fn length(&mut self, least: usize) -> Result<usize, Malformed> {
         let n = usize::try_from(self.u64()?).map_err(|_| Malformed)?;
         if n.checked_mul(least).is_some_and(|bytes| bytes <= self.0.len()) {

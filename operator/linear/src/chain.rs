@@ -27,7 +27,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout for these states.
+    /// Returns the layout for these states.
     pub const fn of(states: &States) -> Self {
         Self {
             width: states.width(),
@@ -40,7 +40,7 @@ impl Layout {
         (self.width + 1) * self.free + 2 * (self.width - self.free)
     }
 
-    /// Whether there is nothing.
+    /// Returns whether there is nothing.
     pub const fn is_empty(self) -> bool {
         self.len() == 0
     }
@@ -106,7 +106,7 @@ pub struct Scratch {
 }
 
 impl Chain {
-    /// A chain with these weights, in [`Layout`]'s order; those of forbidden steps are of no account.
+    /// Creates a chain with these weights, in [`Layout`]'s order; those of forbidden steps are of no account.
     ///
     /// # Panics
     /// If the length of `weights` differs from the layout's.
@@ -154,14 +154,14 @@ impl Chain {
         self.most[state] = row.iter().copied().fold(f32::MIN, f32::max);
     }
 
-    /// The same steps as a Markov model of maximum entropy (McCallum et al. 2000): given the state before, the next ones'
-    /// probabilities sum to 1 at every token.
+    /// Returns the same steps as a Markov model of maximum entropy (McCallum et al. 2000): given the state
+    /// before, the next ones' probabilities sum to 1 at every token.
     #[must_use]
     pub fn local(self) -> Self {
         Self { local: true, ..self }
     }
 
-    /// The same chain, its sums good to a few digits: enough for a score, and much less work.
+    /// Returns the same chain, its sums good to a few digits: enough for a score, and much less work.
     #[must_use]
     pub(crate) fn coarse(self) -> Self {
         Self {

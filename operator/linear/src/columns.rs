@@ -24,7 +24,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table of these types and tokens; the fields say how each is laid out.
+    /// Creates a table of these types and tokens; the fields say how each is laid out.
     pub fn new(ends: Vec<u32>, features: Vec<u64>, ids: Vec<u32>) -> Self {
         Self {
             ends,
@@ -34,12 +34,12 @@ impl Table {
         }
     }
 
-    /// How many types there are, the outside one included.
+    /// Returns the number of types, the outside one included.
     pub fn types(&self) -> usize {
         self.ends.len()
     }
 
-    /// The features of a type.
+    /// Returns the features of a type.
     ///
     /// # Panics
     /// If there is no such type.
@@ -49,8 +49,9 @@ impl Table {
         &self.features[start..self.ends[id] as usize]
     }
 
-    /// Each type's features as one number, never 0; made when a member first asks, for all members. Types of equal features
-    /// have the same in every batch; that others do is as likely as a fault of the memory.
+    /// Returns each type's features as one number, never 0; made when a member first asks, for all members.
+    /// Types of equal features have the same in every batch; that others do is as likely as a fault of the
+    /// memory.
     pub(crate) fn keys(&self) -> &[u64] {
         self.keys.get_or_init(|| {
             let key = |id| {
@@ -87,12 +88,13 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// How many tokens there are.
+    /// Returns the number of tokens.
     pub fn tokens(&self) -> usize {
         self.notes.last().map_or(0, |note| note.end)
     }
 
-    /// The type that token `i` of the note `note` has in `view`, where `i` counts from the note's first token.
+    /// Returns the type that token `i` of the note `note` has in `view`, where `i` counts from the note's
+    /// first token.
     pub fn id(&self, view: View, note: &Range<usize>, i: usize) -> u32 {
         let at = (note.start + i) as isize + isize::from(view.shift);
         if at < note.start as isize || at >= note.end as isize {
@@ -102,7 +104,8 @@ impl Columns {
     }
 }
 
-/// A feature as seen through the view of this index: the same property of the previous word is another feature.
+/// Returns a feature as seen through the view of this index: the same property of the previous word is
+/// another feature.
 ///
 /// Never 0, so that 0 can stand for an empty place in a hash table.
 #[inline]

@@ -121,17 +121,17 @@ impl Data {
         }
     }
 
-    /// How many tokens there are.
+    /// Returns the number of tokens.
     pub fn tokens(&self) -> usize {
         self.gold.len()
     }
 
-    /// How many slots there are.
+    /// Returns the number of slots.
     pub fn slot_count(&self) -> usize {
         self.ends.len()
     }
 
-    /// A slot's features.
+    /// Returns a slot's features.
     pub fn of(&self, slot: usize) -> &[u32] {
         let start = if slot == 0 {
             0
@@ -141,20 +141,21 @@ impl Data {
         &self.features[start..self.ends[slot] as usize]
     }
 
-    /// A token's slots, one a view.
+    /// Returns a token's slots, one a view.
     pub fn slots_of(&self, token: usize) -> &[u32] {
         &self.slots[token * self.views..(token + 1) * self.views]
     }
 
-    /// A token's features, of all views.
+    /// Returns a token's features, of all views.
     pub fn features_of(&self, token: usize) -> impl Iterator<Item = u32> + '_ {
         self.slots_of(token)
             .iter()
             .flat_map(|&slot| self.of(slot as usize).iter().copied())
     }
 
-    /// The notes cut into stretches of about `length` tokens, each beginning and ending outside every span: what learners
-    /// that correct one stretch at a time take as one. A stretch begins where its note does or after another stretch.
+    /// Returns the notes cut into stretches of about `length` tokens, each beginning and ending outside every
+    /// span: what learners that correct one stretch at a time take as one. A stretch begins where its note
+    /// does or after another stretch.
     pub fn stretches(&self, length: usize) -> Vec<Range<usize>> {
         let mut stretches = Vec::new();
         for note in &self.notes {
@@ -173,13 +174,13 @@ impl Data {
         stretches
     }
 
-    /// The gold state before a token; `None` at a note's start.
+    /// Returns the gold state before a token; `None` at a note's start.
     pub(crate) fn before(&self, token: usize) -> Option<u8> {
         let starts = self.notes.binary_search_by_key(&token, |note| note.start).is_ok();
         (!starts).then(|| self.gold[token - 1])
     }
 
-    /// The tokens of each slot: a table by slot, so that gradients are summed slot by slot.
+    /// Returns the tokens of each slot: a table by slot, so that gradients are summed slot by slot.
     pub(crate) fn tokens_by_slot(&self) -> BySlot {
         let mut ends = vec![0u32; self.slot_count() + 1];
         for &slot in &self.slots {
@@ -221,7 +222,8 @@ pub(crate) mod tests {
     use super::*;
     use crate::{Table, View};
 
-    /// A set of random notes in which a token's gold state leans on its features; `labels` labels, BIO.
+    /// Returns a set of random notes in which a token's gold state leans on its features; `labels` labels,
+    /// BIO.
     pub(crate) fn invented(seed: u64, notes: usize, labels: usize) -> (Columns, Vec<Vec<u16>>, States) {
         let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
         let names = (0..labels).map(|i| format!("L{i}")).collect();

@@ -68,7 +68,7 @@ impl Decoder {
         }
     }
 
-    /// The model.
+    /// Returns the model.
     pub const fn model(&self) -> &Model {
         &self.model
     }
@@ -87,7 +87,8 @@ impl Decoder {
         done
     }
 
-    /// The spans of each row with their scores, 0 to 1. The columns have the views of those that the model was fitted to.
+    /// Returns the spans of each row with their scores, 0 to 1. The columns have the views of those that the
+    /// model was fitted to.
     pub fn spans(&self, columns: &Columns) -> Vec<Vec<(Spanned, f32)>> {
         self.with_memory(|memory| {
             let plan = Plan::new(&self.model, columns, &mut memory.cache);
@@ -162,7 +163,8 @@ impl Decoder {
         outside.map_or(path.len(), |last| last + 1)
     }
 
-    /// The score of each span: the probability that its least certain token is in any span, given the rest of the path.
+    /// Returns the score of each span: the probability that its least certain token is in any span, given the
+    /// rest of the path.
     fn scored(
         &self,
         spans: &[Spanned],
@@ -266,7 +268,8 @@ fn least(span: &Spanned, outside: impl Fn(usize) -> f32) -> f32 {
         .clamp(0.0, 1.0)
 }
 
-/// The logarithmic loss of gold's tags, were scores to become log-probabilities by the factor `warmth`.
+/// Returns the logarithmic loss of gold's tags, were scores to become log-probabilities by the factor
+/// `warmth`.
 pub(crate) fn log_loss(model: &Model, warmth: f32, columns: &Columns, gold: &[Vec<u16>]) -> f64 {
     let width = model.states().width();
     let mut warmed = model.clone();

@@ -35,7 +35,7 @@ impl Dense {
         }
     }
 
-    /// A feature's row.
+    /// Returns a feature's row.
     pub(crate) fn row(&mut self, feature: u32) -> &mut [f32] {
         &mut self.values[feature as usize * self.width..][..self.width]
     }
@@ -56,8 +56,8 @@ impl Dense {
         }
     }
 
-    /// The weights that matter most, by size and how many tokens have the feature: twice what a model keeps, which makes
-    /// the last choice.
+    /// Returns the weights that matter most, by size and how many tokens have the feature: twice what a model
+    /// keeps, which makes the last choice.
     pub(crate) fn weights(&self, data: &Data) -> Vec<(u32, u8, f32)> {
         let matter = |feature: usize, weight: f32| weight.abs() * (data.counts[feature] as f32).sqrt();
         let rows = || self.values.chunks_exact(self.width).enumerate();
@@ -83,7 +83,8 @@ impl Dense {
     }
 }
 
-/// The order in which a pass takes `n` stretches: by the seed and the pass alone, so that a killed training finds it again.
+/// Returns the order in which a pass takes `n` stretches: by the seed and the pass alone, so that a killed
+/// training finds it again.
 pub(crate) fn order(n: usize, seed: u64, pass: u32) -> Vec<u32> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     random.set_stream(u64::from(pass) + 1);
@@ -166,7 +167,7 @@ impl Change {
         self.tokens.is_empty() && self.steps.is_empty()
     }
 
-    /// The change's score, given those of the stretch that begins at `start`.
+    /// Returns the change's score, given those of the stretch that begins at `start`.
     pub(crate) fn score(&self, start: usize, scores: &[f32], chain: &Chain) -> f32 {
         let width = chain.states().width();
         let tokens = self
@@ -177,7 +178,7 @@ impl Change {
         tokens.sum::<f32>() + steps.sum::<f32>()
     }
 
-    /// The squared length of the change as a vector of weights.
+    /// Returns the squared length of the change as a vector of weights.
     pub(crate) fn squares(&self, data: &Data, memory: &mut Vec<(u64, f32)>) -> f32 {
         memory.clear();
         for &(token, state, by) in &self.tokens {
@@ -236,7 +237,7 @@ impl Averaged {
         }
     }
 
-    /// The average at the time `when`, as weights and steps.
+    /// Returns the average at the time `when`, as weights and steps.
     pub(crate) fn average(mut self, data: &Data, when: f32) -> (Vec<(u32, u8, f32)>, Vec<f32>) {
         for (now, late) in self.now.values.iter_mut().zip(&self.late.values) {
             *now -= late / when;

@@ -94,7 +94,7 @@ pub enum FeatureError {
 }
 
 impl FeatureConfig {
-    /// The same features and parts of speech, by this tagger.
+    /// Returns the same features and parts of speech, by this tagger.
     #[must_use]
     pub fn with_tagger(self, tagger: Arc<PosTagger>) -> Self {
         Self {
@@ -110,7 +110,7 @@ impl FeatureConfig {
         tagger.map(|tagger| (POS_FILE, tagger.to_bytes())).collect()
     }
 
-    /// The extractor these settings describe.
+    /// Returns the extractor these settings describe.
     ///
     /// # Errors
     /// [`FeatureError::Version`] if they are of another version, [`FeatureError::Tagger`] if they name a part-of-speech
@@ -168,23 +168,23 @@ struct Scratch {
 }
 
 impl Extractor {
-    /// The settings.
+    /// Returns the settings.
     pub const fn config(&self) -> &FeatureConfig {
         &self.config
     }
 
-    /// The columns of a batch, made by the first member that asks.
+    /// Returns the columns of a batch, made by the first member that asks.
     pub fn shared(&self, batch: &NoteBatch) -> Arc<Columns> {
         batch.shared(self.key, || self.columns(batch))
     }
 
-    /// The columns of some of a batch's rows, made by the first member that asks.
+    /// Returns the columns of some of a batch's rows, made by the first member that asks.
     pub(crate) fn shared_rows(&self, batch: &NoteBatch, rows: Range<usize>) -> Arc<Columns> {
         let key = pair(pair(self.key, rows.start as u64), rows.end as u64);
         batch.shared(key, || self.columns(&batch.slice(rows.start, rows.len())))
     }
 
-    /// The columns of a batch. The same note has the same features in every batch.
+    /// Returns the columns of a batch. The same note has the same features in every batch.
     pub fn columns(&self, batch: &NoteBatch) -> Columns {
         let mut scratch = self.take();
         let columns = self.extract(batch, &mut scratch);

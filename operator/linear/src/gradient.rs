@@ -26,8 +26,8 @@ pub(crate) trait Loss: Sync {
     /// Whether steps between states have weights.
     const STEPS: bool;
 
-    /// The loss, given the scores of the note's tokens, a row a token. Writes its derivative by each score to `pull`, and
-    /// adds that by each step to `steps`, in [`Layout`]'s order.
+    /// Returns the loss, given the scores of the note's tokens, a row a token. Writes its derivative by each
+    /// score to `pull`, and adds that by each step to `steps`, in [`Layout`]'s order.
     fn note(
         &self,
         chain: &Chain,
@@ -54,7 +54,7 @@ pub(crate) struct Pairs {
 }
 
 impl Pairs {
-    /// The old weights in the order of these pairs, then steps: what a prior is centred at.
+    /// Returns the old weights in the order of these pairs, then steps: what a prior is centred at.
     pub(crate) fn centre(&self, start: &Start) -> Vec<f64> {
         let mut centre = vec![0.0; self.len()];
         for (feature, old) in start.features() {
@@ -123,7 +123,7 @@ impl Pairs {
         start..self.ends[f] as usize
     }
 
-    /// A feature's states and the index of the first one's weight.
+    /// Returns a feature's states and the index of the first one's weight.
     pub(crate) fn of(&self, feature: u32) -> (usize, &[u8]) {
         let range = self.range(feature);
         (range.start, &self.states[range])
@@ -195,7 +195,7 @@ impl<'d, L: Loss> Whole<'d, L> {
         self.gradients[0].len()
     }
 
-    /// The weights that `x` stands for.
+    /// Returns the weights that `x` stands for.
     pub(crate) fn weights(&self, x: &[f64]) -> Vec<f64> {
         match &self.centre {
             Some(centre) => centre.iter().zip(x).map(|(centre, x)| centre + x).collect(),

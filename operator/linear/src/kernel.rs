@@ -41,7 +41,7 @@ pub(crate) fn multiply(to: &mut [f32], from: &[f32]) {
     }
 }
 
-/// The largest value of whole lanes.
+/// Returns the largest value of whole lanes.
 #[inline(always)]
 pub(crate) fn largest(row: &[f32]) -> f32 {
     // Eight maxima at once: the order of a maximum does not matter.
@@ -54,7 +54,7 @@ pub(crate) fn largest(row: &[f32]) -> f32 {
     lanes.into_iter().fold(f32::MIN, |a, b| if b > a { b } else { a })
 }
 
-/// The largest `a[j] + b[j]` of whole lanes.
+/// Returns the largest `a[j] + b[j]` of whole lanes.
 #[inline(always)]
 pub(crate) fn largest_sum(a: &[f32], b: &[f32]) -> f32 {
     let mut lanes = [f32::MIN; LANES];
@@ -67,7 +67,7 @@ pub(crate) fn largest_sum(a: &[f32], b: &[f32]) -> f32 {
     lanes.into_iter().fold(f32::MIN, |a, b| if b > a { b } else { a })
 }
 
-/// The sum of whole lanes, then over the lanes: always in this order.
+/// Returns the sum of whole lanes, then over the lanes: always in this order.
 #[inline(always)]
 pub(crate) fn sum(row: &[f32]) -> f32 {
     let mut lanes = [0.0f32; LANES];
@@ -79,7 +79,7 @@ pub(crate) fn sum(row: &[f32]) -> f32 {
     sum_lanes(lanes)
 }
 
-/// The sum of `a[j] * b[j]` of whole lanes, in the order of [`sum`].
+/// Returns the sum of `a[j] * b[j]` of whole lanes, in the order of [`sum`].
 #[inline(always)]
 pub(crate) fn sum_product(a: &[f32], b: &[f32]) -> f32 {
     let mut lanes = [0.0f32; LANES];
@@ -136,7 +136,7 @@ pub(crate) fn exp(x: f32) -> f32 {
     f32::from_bits((p.to_bits() as i32).wrapping_add(exponent) as u32)
 }
 
-/// The natural logarithm of a normal number above 0, within 2e-7 of it or, if that is more, of 1.
+/// Returns the natural logarithm of a normal number above 0, within 2e-7 of it or, if that is more, of 1.
 ///
 /// The mantissa's by a series in (m - 1) / (m + 1), taken between the roots of one half and of two; no branch and no table.
 #[inline(always)]

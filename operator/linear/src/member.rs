@@ -179,7 +179,7 @@ impl LinearMember {
         Self::build(folder, manifest, &features, model, labels, dictionary)
     }
 
-    /// A member straight from training.
+    /// Creates a member straight from training.
     ///
     /// # Errors
     /// [`MemberError::Features`] or [`MemberError::Label`].
@@ -225,8 +225,8 @@ impl LinearMember {
         })
     }
 
-    /// The same member, which reads notes of more than so many tokens in windows of so many. The default suits notes of
-    /// any length; tests use shorter windows.
+    /// Returns the same member, which reads notes of more than so many tokens in windows of so many. The
+    /// default suits notes of any length; tests use shorter windows.
     #[must_use]
     pub fn with_window(self, tokens: usize) -> Self {
         Self {
@@ -236,7 +236,7 @@ impl LinearMember {
         }
     }
 
-    /// The same member under another name: an ensemble may have two of a kind.
+    /// Returns the same member under another name: an ensemble may have two of a kind.
     #[must_use]
     pub fn named(self, name: impl Into<String>) -> Self {
         Self {
@@ -250,7 +250,8 @@ impl LinearMember {
         self.decoder.model()
     }
 
-    /// The columns of a batch as the member reads them; shared with other members of the same features.
+    /// Returns the columns of a batch as the member reads them; shared with other members of the same
+    /// features.
     pub fn columns(&self, batch: &NoteBatch) -> Arc<Columns> {
         self.extractor.shared(batch)
     }

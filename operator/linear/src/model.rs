@@ -86,7 +86,7 @@ impl Model {
         Self::of_weights(states, fitted.form, weights, reach, fitted.steps, fitted.history)
     }
 
-    /// The same from weights by hash; `reach` is the largest score that a token is thought to have.
+    /// Returns the same from weights by hash; `reach` is the largest score that a token is thought to have.
     pub(crate) fn of_weights(
         states: &States,
         form: Form,
@@ -104,7 +104,7 @@ impl Model {
         Self::packed(states, form, weights, scale, steps, history)
     }
 
-    /// The same from weights in steps of `scale`.
+    /// Returns the same from weights in steps of `scale`.
     fn packed(
         states: &States,
         form: Form,
@@ -199,7 +199,7 @@ impl Model {
         self.warmth = warmth;
     }
 
-    /// The chain to decode with; its steps times `by`.
+    /// Returns the chain to decode with; its steps times `by`.
     pub fn chain(&self, by: f32) -> Chain {
         let steps: Vec<f32> = self.steps.iter().map(|step| step * by).collect();
         let chain = Chain::new(&self.states, &steps);
@@ -225,12 +225,12 @@ impl Model {
         (self.hashes.len(), self.entries.len())
     }
 
-    /// The weights where they are quickest found.
+    /// Returns the weights where they are quickest found.
     pub(crate) const fn lookup(&self) -> &Lookup {
         &self.lookup
     }
 
-    /// The weights of a feature, by its salted hash.
+    /// Returns the weights of a feature, by its salted hash.
     pub fn of(&self, hash: u64) -> Vec<(u8, i16)> {
         let mut row = [0; 256];
         self.lookup.sum(&[hash], &mut row[..self.states.width()]);
@@ -239,7 +239,7 @@ impl Model {
     }
 }
 
-/// The largest score, up or down, of a training token. Weights are in the order of their features.
+/// Returns the largest score, up or down, of a training token. Weights are in the order of their features.
 fn reach(states: &States, weights: &[(u32, u8, f32)], data: &Data) -> f32 {
     debug_assert!(weights.is_sorted_by_key(|weight| weight.0));
     let mut starts = vec![0usize; data.hashes.len() + 1];

@@ -53,7 +53,7 @@ impl Default for Config {
 /// Text that is counted at a time, in bytes: what a kill costs at most, and what bounds the memory of features.
 const PART: usize = 1 << 19;
 
-/// The first documents that together have [`PART`] bytes of text, or all.
+/// Returns the first documents that together have [`PART`] bytes of text, or all.
 fn first_part(documents: &[Document]) -> &[Document] {
     let mut text = 0;
     let mut short = |document: &&Document| {
@@ -165,7 +165,7 @@ impl Bayes {
         self.confidence = confidence;
     }
 
-    /// The logarithmic loss of documents' gold tags, for each confidence.
+    /// Returns the logarithmic loss of documents' gold tags, for each confidence.
     ///
     /// # Errors
     /// [`TrainError`].
@@ -182,7 +182,7 @@ impl Bayes {
         Ok(confidences.iter().map(loss).collect())
     }
 
-    /// The model as the counts stand; its confidence is set by held-out documents if there are any.
+    /// Returns the model as the counts stand; its confidence is set by held-out documents if there are any.
     ///
     /// # Errors
     /// [`TrainError`].
@@ -279,7 +279,7 @@ impl Bayes {
 }
 
 impl Config {
-    /// The model's weights, without what it needs to go on learning.
+    /// Returns the model's weights, without what it needs to go on learning.
     pub(crate) fn fit(&self, data: &Data, states: &States, _: &mut Run<'_>) -> Result<Fitted, TrainError> {
         let mut counts = Counts::new(states);
         counts.add(data, states);

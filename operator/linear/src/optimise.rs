@@ -5,7 +5,7 @@ use crate::kernel::dot;
 
 /// What is minimised.
 pub(crate) trait Objective {
-    /// The value at `x`; writes the gradient. Without the L1 penalty.
+    /// Returns the value at `x`; writes the gradient. Without the L1 penalty.
     fn value(&mut self, x: &[f64], gradient: &mut [f64]) -> f64;
 }
 
@@ -55,7 +55,7 @@ impl Minimiser {
         self.values.len().saturating_sub(1) as u32
     }
 
-    /// The value with the penalty.
+    /// Returns the value with the penalty.
     pub(crate) fn value(&self) -> f64 {
         self.values.last().copied().unwrap_or(f64::INFINITY)
     }
@@ -146,7 +146,7 @@ impl Minimiser {
         self.x.iter().zip(&self.gradient).map(one).collect()
     }
 
-    /// The two loops of L-BFGS; with a penalty, what points uphill is dropped.
+    /// Returns the two loops of L-BFGS; with a penalty, what points uphill is dropped.
     fn direction(&self, slope: &[f64]) -> Vec<f64> {
         let mut d: Vec<f64> = slope.iter().map(|s| -s).collect();
         let mut shares = vec![0.0; self.history.len()];
@@ -213,7 +213,7 @@ impl Minimiser {
         }
     }
 
-    /// A minimisation of as many weights as `self`, as it was saved.
+    /// Returns a minimisation of as many weights as `self`, as it was saved.
     pub(crate) fn restore(&mut self, bytes: &mut Reader<'_>) -> Result<(), Malformed> {
         let n = self.x.len();
         let (x, gradient, values) = (bytes.f64s()?, bytes.f64s()?, bytes.f64s()?);

@@ -59,7 +59,7 @@ impl Learner {
         "naive-bayes",
     ];
 
-    /// The learner of this kind with the settings that cross-validation chose.
+    /// Returns the learner of this kind with the settings that cross-validation chose.
     pub fn of_kind(kind: &str) -> Option<Self> {
         Some(match kind {
             "crf" => Self::Crf(batch::Config::default()),
@@ -74,7 +74,7 @@ impl Learner {
         })
     }
 
-    /// The learner's name in models and in the ensemble.
+    /// Returns the learner's name in models and in the ensemble.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Crf(_) => "crf",

@@ -276,7 +276,7 @@ impl Config {
     }
 }
 
-/// Whether each state may follow each (a row a state, then one for the note's start).
+/// Returns whether each state may follow each (a row a state, then one for the note's start).
 fn steps_of(states: &States) -> Vec<bool> {
     let width = states.width();
     (0..=width)

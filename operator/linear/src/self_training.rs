@@ -71,7 +71,7 @@ impl Default for SelfTraining {
 }
 
 impl SelfTraining {
-    /// The defaults, and what `given` names instead.
+    /// Returns the defaults, and what `given` names instead.
     ///
     /// # Errors
     /// What the parser says, with the key.
@@ -221,7 +221,8 @@ impl Clean {
         })
     }
 
-    /// The notes with gold, then those without, under noise of this round's own; and what is expected of those without.
+    /// Returns the notes with gold, then those without, under noise of this round's own; and what is expected
+    /// of those without.
     fn noised(
         &self,
         task: &SelfTask<'_>,
@@ -264,7 +265,7 @@ impl Clean {
 }
 
 impl SelfTask<'_> {
-    /// The model's learner, with what the settings have other than its own.
+    /// Returns the model's learner, with what the settings have other than its own.
     fn learner(&self, manifest: &Manifest) -> Result<(Learner, Config), WarmStartError> {
         match warm_start::learner(manifest, &self.settings.learner)? {
             Learner::Crf(config) => Ok((Learner::Crf(config.clone()), config)),
@@ -275,7 +276,8 @@ impl SelfTask<'_> {
         }
     }
 
-    /// Whether the model can train itself with these settings: before anything is read that takes longer.
+    /// Returns whether the model can train itself with these settings: before anything is read that takes
+    /// longer.
     ///
     /// # Errors
     /// Those of [`self_train`] that are about the model's manifest and the settings.

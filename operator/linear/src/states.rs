@@ -38,7 +38,7 @@ pub struct States {
 }
 
 impl States {
-    /// The states of these tags.
+    /// Returns the states of these tags.
     ///
     /// # Errors
     /// [`StatesError`] if they do not fit a byte.
@@ -88,7 +88,7 @@ impl States {
         Ok(states)
     }
 
-    /// The tags.
+    /// Returns the tags.
     pub const fn tags(&self) -> &TagSet {
         &self.tags
     }
@@ -128,33 +128,34 @@ impl States {
         &self.closed
     }
 
-    /// Whether there is a state here, not padding.
+    /// Returns whether there is a state here, not padding.
     pub fn is_state(&self, state: usize) -> bool {
         self.tag_of[state] != PADDING
     }
 
-    /// The states, without the padding.
+    /// Returns the states, without the padding.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.width).filter(|&state| self.is_state(state))
     }
 
-    /// A tag's state.
+    /// Returns a tag's state.
     pub fn of(&self, tag: u16) -> u8 {
         self.state_of[tag as usize]
     }
 
-    /// A state's tag; `None` for padding.
+    /// Returns a state's tag; `None` for padding.
     pub fn tag(&self, state: usize) -> Option<u16> {
         Some(self.tag_of[state]).filter(|&tag| tag != PADDING)
     }
 
-    /// The two states from which an inner one is entered: its label's `B` and `I`. `inner` counts from the first inner one.
+    /// Returns the two states from which an inner one is entered: its label's `B` and `I`. `inner` counts
+    /// from the first inner one.
     pub fn entered_from(&self, inner: usize) -> [usize; 2] {
         let label = inner % self.labels.max(1);
         [1 + label, self.free_width + label]
     }
 
-    /// Whether `next` may follow `before` (`None`: the note's start).
+    /// Returns whether `next` may follow `before` (`None`: the note's start).
     pub fn may_follow(&self, before: Option<usize>, next: usize) -> bool {
         self.tag(next).is_some_and(|next| {
             self.tags

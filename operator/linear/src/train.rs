@@ -101,7 +101,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// A training that leaves nothing on disk.
+    /// Creates a training that leaves nothing on disk.
     pub(crate) fn passing(seed: u64, observer: &'a mut dyn Observer) -> Self {
         Self {
             observer,
@@ -344,7 +344,7 @@ pub fn fit_columns(
     Ok(Model::new(&states, fitted, &data))
 }
 
-/// A model's settings: the learner's own, its features', and which dictionary they were made with.
+/// Returns a model's settings: the learner's own, its features', and which dictionary they were made with.
 pub(crate) fn settings(
     learner: &Learner,
     features: &FeatureConfig,

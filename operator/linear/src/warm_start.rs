@@ -145,7 +145,8 @@ pub fn warm_start(task: &WarmStartTask<'_>, observer: &mut dyn Observer) -> Resu
 }
 
 impl WarmStartTask<'_> {
-    /// Whether the settings are those of the model's learner: before anything is read that takes longer, or written.
+    /// Returns whether the settings are those of the model's learner: before anything is read that takes
+    /// longer, or written.
     ///
     /// # Errors
     /// Those of [`warm_start`] that are about the model's manifest and the settings.
@@ -154,7 +155,7 @@ impl WarmStartTask<'_> {
         self.learner(&manifest).map(|_| ())
     }
 
-    /// The model's learner, with the settings to go on by.
+    /// Returns the model's learner, with the settings to go on by.
     pub(crate) fn learner(&self, manifest: &Manifest) -> Result<Learner, WarmStartError> {
         let kind = manifest.kind.as_str();
         if kind == "naive-bayes" {
@@ -169,7 +170,7 @@ impl WarmStartTask<'_> {
     }
 }
 
-/// A model's learner, with its own settings where `given` has no others.
+/// Returns a model's learner, with its own settings where `given` has no others.
 pub(crate) fn learner(manifest: &Manifest, given: &toml::Table) -> Result<Learner, WarmStartError> {
     let mut settings = manifest.settings.clone();
     // What is no learner's: the features stay as they are, or the old weights would mean nothing.

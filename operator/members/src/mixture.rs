@@ -182,7 +182,7 @@ mod tests {
     use crate::training::tests::{documents, job};
     use crate::{ModelConfig, open, predict, train};
 
-    /// A random field of names and dates, and naive Bayes of names alone, mixed.
+    /// Returns a random field of names and dates, and naive Bayes of names alone, mixed.
     fn mixed(folder: &Path, weight: f64) -> Manifest {
         let documents = documents();
         let mut names = documents.clone();

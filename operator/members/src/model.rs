@@ -73,7 +73,7 @@ pub struct Model {
 }
 
 impl ModelConfig {
-    /// The member, under the engine's labels.
+    /// Returns the member, under the engine's labels.
     ///
     /// # Errors
     /// [`OpenError`].

@@ -23,7 +23,7 @@ pub enum PredictError {
     },
 }
 
-/// The same documents, with the member's spans in place of theirs, scores included.
+/// Returns the same documents, with the member's spans in place of theirs, scores included.
 ///
 /// # Errors
 /// [`PredictError`], naming the first document that failed by its index.

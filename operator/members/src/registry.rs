@@ -113,7 +113,7 @@ impl MemberConfig {
     }
 }
 
-/// The rule members with their default settings, in the order of their votes: the surest first.
+/// Returns the rule members with their default settings, in the order of their votes: the surest first.
 pub fn default_rules() -> Vec<MemberConfig> {
     let rules = registry::default_rules().into_iter();
     rules.map(MemberConfig::Rule).collect()

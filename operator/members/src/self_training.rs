@@ -123,7 +123,7 @@ pub fn self_train(job: &SelfTrainJob<'_>, observer: &mut dyn Observer) -> Result
 }
 
 impl SelfTrainJob<'_> {
-    /// Whether the model may be written.
+    /// Returns whether the model may be written.
     fn holds(&self, before: f64, after: f64) -> Result<(), TrainError> {
         if after < before - self.bound {
             return Err(TrainError::Worse {

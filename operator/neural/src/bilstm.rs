@@ -107,8 +107,8 @@ impl BiLstm {
         self.recur(bucket, keep, trace);
     }
 
-    /// The gates' inputs of a trace, for callers who project by other means and write all of them: forward's,
-    /// backward's.
+    /// Returns the gates' inputs of a trace, for callers who project by other means and write all of them:
+    /// forward's, backward's.
     pub fn gates_of<'t>(&self, rows: usize, trace: &'t mut Trace) -> [&'t mut [f32]; 2] {
         let [fore, back] = &mut trace.gates;
         fore.reuse(rows * self.gates.width());
@@ -284,7 +284,7 @@ impl BiLstm {
     }
 }
 
-/// A matrix turned over and packed: `rows` stand `width` numbers apart and become columns.
+/// Returns a matrix turned over and packed: `rows` stand `width` numbers apart and become columns.
 pub(crate) fn turned(isa: Isa, rows: &[f32], width: usize) -> Matrix {
     Matrix::pack(isa, width, rows.len() / width, |column, line| {
         let column = rows.iter().skip(column).step_by(width);

@@ -13,7 +13,7 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// A bucket of sequences of these lengths.
+    /// Creates a bucket of sequences of these lengths.
     ///
     /// # Panics
     /// If the lengths do not fall, or one is 0.
@@ -49,13 +49,13 @@ impl Bucket {
         self.starts.len() - 1
     }
 
-    /// The rows of a step; none beyond the last.
+    /// Returns the rows of a step; none beyond the last.
     pub fn step(&self, t: usize) -> Range<usize> {
         let at = |t: usize| self.starts[t.min(self.steps())];
         at(t)..at(t + 1)
     }
 
-    /// The row of step `t` of a sequence.
+    /// Returns the row of step `t` of a sequence.
     pub fn row(&self, sequence: usize, t: usize) -> usize {
         debug_assert!(t < self.lengths[sequence]);
         self.starts[t] + sequence

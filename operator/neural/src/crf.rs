@@ -107,8 +107,8 @@ impl Crf {
         columns(self.tags, self.isa)
     }
 
-    /// Each token's probability of each tag, in place of the emissions; the sum of the sequences' log partition
-    /// functions. Adds to `expected`, where given, how often each transition is expected.
+    /// Returns each token's probability of each tag, in place of the emissions; the sum of the sequences' log
+    /// partition functions. Adds to `expected`, where given, how often each transition is expected.
     pub(crate) fn marginals(&self, bucket: &Bucket, scores: &mut Buffer, expected: Option<Grads<'_>>) -> f64 {
         let (width, tags, rows) = (self.width(), self.tags, bucket.rows());
         let mut log_sum = 0.0;
@@ -215,8 +215,8 @@ impl Crf {
         log_sum
     }
 
-    /// The gradient of the negative log-likelihood of `gold` (one tag a row), in place of the emissions, with that of
-    /// the transitions added to `grads`; the loss.
+    /// Returns the gradient of the negative log-likelihood of `gold` (one tag a row), in place of the
+    /// emissions, with that of the transitions added to `grads`; the loss.
     pub(crate) fn loss(&self, bucket: &Bucket, scores: &mut Buffer, gold: &[u16], grads: Grads<'_>) -> f64 {
         let (width, tags) = (self.width(), self.tags);
         let mut path = 0.0_f64;
@@ -282,7 +282,7 @@ impl Crf {
     }
 }
 
-/// The index of the largest sum, the first of equals.
+/// Returns the index of the largest sum, the first of equals.
 fn best_of(scores: &[f32], steps: &[f32]) -> usize {
     let (mut best, mut at) = (f32::MIN, 0);
     for (i, (score, step)) in scores.iter().zip(steps).enumerate() {

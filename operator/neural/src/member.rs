@@ -144,7 +144,8 @@ impl NeuralMember {
             .fetch_add(lookups.saturating_sub(tagged.computed) as u64, Relaxed);
     }
 
-    /// The same member, which reads notes of more than so many tokens part by part; tests use fewer than the default.
+    /// Returns the same member, which reads notes of more than so many tokens part by part; tests use fewer
+    /// than the default.
     #[must_use]
     pub fn with_window(self, tokens: usize) -> Self {
         Self { long: tokens, ..self }

@@ -139,7 +139,7 @@ pub(crate) struct Rows {
 const LARGEST: usize = 1 << 16;
 
 impl Architecture {
-    /// Whether the sizes are those of a network; else what is wrong with them.
+    /// Returns whether the sizes are those of a network; else what is wrong with them.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         let needed = [self.word, self.char, self.char_hidden, self.hidden];
         let others = [self.cap, self.lexical, self.knowledge, self.field, self.layer];
@@ -237,25 +237,25 @@ impl Params {
         )
     }
 
-    /// The same shapes, all zeros.
+    /// Returns the same shapes, all zeros.
     pub(crate) fn zeros_like(&self) -> Self {
         let mut zeros = self.clone();
         zeros.0.iter_mut().for_each(|tensor| tensor.data.fill(0.0));
         zeros
     }
 
-    /// A tensor's numbers.
+    /// Returns a tensor's numbers.
     pub(crate) fn get(&self, slot: usize) -> &[f32] {
         &self.0[slot].data
     }
 
-    /// A row of a table.
+    /// Returns a row of a table.
     pub(crate) fn row(&self, slot: usize, row: usize) -> &[f32] {
         let columns = self.0[slot].columns;
         &self.0[slot].data[row * columns..(row + 1) * columns]
     }
 
-    /// A row of a table, to change it.
+    /// Returns a row of a table, to change it.
     pub(crate) fn row_mut(&mut self, slot: usize, row: usize) -> &mut [f32] {
         let columns = self.0[slot].columns;
         &mut self.0[slot].data[row * columns..(row + 1) * columns]
@@ -278,7 +278,7 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// The vocabulary, ready for looking up.
+    /// Returns the vocabulary, ready for looking up.
     pub(crate) fn vocabulary(&self) -> Vocabulary {
         Vocabulary::new(self.words.iter().map(String::as_str), self.chars.iter().copied())
     }

@@ -70,7 +70,7 @@ impl Network {
         }
     }
 
-    /// The member's kind, for instance `lstm-crf-l`.
+    /// Returns the member's kind, for instance `lstm-crf-l`.
     pub fn kind(&self) -> &str {
         &self.kind
     }
@@ -99,7 +99,7 @@ impl Network {
             .for_each(|x| *x = f16::from_f32(x.clamp(-most, most)).to_f32());
     }
 
-    /// Whether every word vector is of half precision.
+    /// Returns whether every word vector is of half precision.
     pub(crate) fn has_half_words(&self) -> bool {
         self.model.params.get(slot::WORD).iter().all(is_half)
     }
@@ -197,7 +197,7 @@ impl Network {
         })
     }
 
-    /// The member that runs this network, called `name` in votes and audit.
+    /// Returns the member that runs this network, called `name` in votes and audit.
     ///
     /// # Errors
     /// [`NetworkError::Labels`] if the label set has no place for one of its labels, [`NetworkError::Dictionary`] if the

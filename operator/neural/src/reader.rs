@@ -56,7 +56,7 @@ impl Contexts {
         self.rows.clear();
     }
 
-    /// A context's rows.
+    /// Returns a context's rows.
     pub(crate) fn rows(&self, at: u32) -> &[u16] {
         let at = at as usize;
         let start = if at == 0 { 0 } else { self.ends[at - 1] as usize };
@@ -99,7 +99,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// A reader for a model; `dictionary` must have the lists that the model was trained with.
+    /// Creates a reader for a model; `dictionary` must have the lists that the model was trained with.
     pub(crate) fn new(model: &Model, dictionary: &Arc<Dictionary>) -> Result<Self, UnknownList> {
         let architecture = &model.architecture;
         let known = architecture.knowledge > 0;
@@ -131,12 +131,12 @@ impl Reader {
         })
     }
 
-    /// The first row of the field table among a context's rows.
+    /// Returns the first row of the field table among a context's rows.
     pub(crate) const fn knowledge_rows(&self) -> u16 {
         self.knowledge_rows
     }
 
-    /// The type of a word that may stand in no note.
+    /// Returns the type of a word that may stand in no note.
     pub(crate) fn place(&self, memory: &mut Memory, word: &str, kind: TokenKind) -> u32 {
         memory.types.place(word, kind, &self.vocabulary, self.casing)
     }
@@ -292,7 +292,7 @@ impl Form {
     }
 }
 
-/// The fields that a corpus has often enough, by name.
+/// Returns the fields that a corpus has often enough, by name.
 pub(crate) fn fields(batch: &NoteBatch) -> Vec<String> {
     let mut times: BTreeMap<String, usize> = BTreeMap::new();
     for note in batch.notes() {
@@ -308,7 +308,7 @@ pub(crate) fn fields(batch: &NoteBatch) -> Vec<String> {
     often.map(|(key, _)| key).filter(|key| !key.is_empty()).collect()
 }
 
-/// The lists that a network sees: all lists of the dictionary.
+/// Returns the lists that a network sees: all lists of the dictionary.
 pub(crate) fn lists(dictionary: &Dictionary, architecture: &Architecture) -> Vec<String> {
     if architecture.knowledge == 0 {
         return Vec::new();

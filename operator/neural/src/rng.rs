@@ -6,7 +6,7 @@
 pub(crate) struct Rng(u64);
 
 impl Rng {
-    /// The numbers of a place, for instance (seed, epoch, batch).
+    /// Returns the numbers of a place, for instance (seed, epoch, batch).
     pub(crate) fn new(place: &[u64]) -> Self {
         let mut rng = Self(0x1234_5678_9abc_def0);
         for &part in place {

@@ -35,7 +35,7 @@ impl Rows {
         }
     }
 
-    /// A row of `width` numbers of a direction (0 forward, 1 backward).
+    /// Returns a row of `width` numbers of a direction (0 forward, 1 backward).
     #[inline]
     pub(crate) fn get(&self, direction: usize, row: u32, width: usize) -> &[f32] {
         let row = row as usize;

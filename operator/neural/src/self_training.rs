@@ -40,7 +40,8 @@ pub struct SelfTrained {
 }
 
 impl SelfTraining {
-    /// The defaults, and what `given` names instead (tables `schedule` and `noise`, `refresh`, `patience`).
+    /// Returns the defaults, and what `given` names instead (tables `schedule` and `noise`, `refresh`,
+    /// `patience`).
     ///
     /// # Errors
     /// [`SettingsError::Key`].

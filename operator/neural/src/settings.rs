@@ -63,7 +63,7 @@ impl Recurrent {
     /// The members: NeuroNER's network, Lample's, and Lample's without a CRF layer (Kim 2020, table 3).
     pub const KINDS: [&'static str; 3] = ["lstm-crf-n", "lstm-crf-l", "lstm-l"];
 
-    /// A member's default settings.
+    /// Creates a member's default settings.
     pub fn of_kind(kind: &str) -> Option<Self> {
         let architecture = match kind {
             "lstm-crf-n" => Architecture {
@@ -87,7 +87,8 @@ impl Recurrent {
         })
     }
 
-    /// A member's settings: its defaults, and what `given` names instead (tables `architecture`, `schedule`, `vectors`).
+    /// Creates a member's settings: its defaults, and what `given` names instead (tables `architecture`,
+    /// `schedule`, `vectors`).
     ///
     /// # Errors
     /// [`SettingsError`], naming kind or key.

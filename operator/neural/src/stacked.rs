@@ -133,13 +133,14 @@ impl Stacked {
         self.shape.member_tags
     }
 
-    /// The tags it gives.
+    /// Returns the tags it gives.
     pub const fn tags(&self) -> &TagSet {
         &self.tags
     }
 
-    /// The best tag of each token, taken a sequence at a time, and its score: the CRF's marginal
-    /// probability, 0 to 1. What a sequence gets depends on that sequence alone. Tokens of no sequence get tag 0.
+    /// Returns the best tag of each token, taken a sequence at a time, and its score: the CRF's marginal
+    /// probability, 0 to 1. What a sequence gets depends on that sequence alone. Tokens of no sequence get
+    /// tag 0.
     ///
     /// # Panics
     /// If a tag or range of `member_tags` lies outside.

@@ -30,7 +30,7 @@ pub(crate) enum Gold<'a> {
     Soft(&'a [f32]),
 }
 
-/// The two directions of the LSTM whose tensors begin at `at`.
+/// Returns the two directions of the LSTM whose tensors begin at `at`.
 pub(crate) fn lstm(params: &Params, at: usize) -> [Weights<'_>; 2] {
     [at, at + 3].map(|at| Weights {
         input: params.get(at),
@@ -306,7 +306,7 @@ impl Tape<'_> {
         loss
     }
 
-    /// The table, the row in it and the part of the input that a context's row stands for.
+    /// Returns the table, the row in it and the part of the input that a context's row stands for.
     fn context(&self, row: u16) -> (usize, usize, usize) {
         if row < self.knowledge_rows {
             (slot::KNOWLEDGE, usize::from(row), 4)
@@ -316,7 +316,7 @@ impl Tape<'_> {
     }
 }
 
-/// The gradients of an LSTM's two directions.
+/// Returns the gradients of an LSTM's two directions.
 pub(crate) fn six(grads: &mut [crate::model::Tensor], at: usize) -> [[&mut [f32]; 3]; 2] {
     let [a, b, c, d, e, f] = &mut grads[at..at + 6] else {
         unreachable!("an LSTM has six tensors");
@@ -343,8 +343,8 @@ pub(crate) fn affine(
     out
 }
 
-/// The gradient of [`affine`]: `d` (rows of `width`) is that of its output; gives that of `a`, a row of
-/// [`columns`] of `size` each.
+/// Returns the gradient of [`affine`]: `d` (rows of `width`) is that of its output; gives that of `a`, a row
+/// of [`columns`] of `size` each.
 #[expect(clippy::too_many_arguments, reason = "the operands of a product's gradient")]
 pub(crate) fn back_affine(
     isa: Isa,
@@ -378,7 +378,7 @@ pub(crate) fn back_affine(
     d_a
 }
 
-/// The loss of tags that stand alone, and its gradient in place of the scores.
+/// Returns the loss of tags that stand alone, and its gradient in place of the scores.
 fn softmax_loss(scores: &mut Buffer, width: usize, tags: usize, gold: &[u16]) -> f64 {
     let mut loss = 0.0;
     for (row, &tag) in scores.chunks_exact_mut(width).zip(gold) {

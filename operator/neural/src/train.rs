@@ -315,7 +315,7 @@ fn check(architecture: &Architecture, schedule: &Schedule) -> Result<(), TrainEr
     Ok(())
 }
 
-/// The model before training, and which rows of its word table train has once.
+/// Returns the model before training, and which rows of its word table train has once.
 fn begin(
     architecture: &Architecture,
     schedule: &Schedule,
@@ -382,7 +382,7 @@ impl Seen {
         Self { times, chars }
     }
 
-    /// The characters that have rows: those that stand more than once.
+    /// Returns the characters that have rows: those that stand more than once.
     fn chars(&self) -> impl Iterator<Item = char> {
         self.chars.iter().filter(|&(_, &n)| n > 1).map(|(&c, _)| c)
     }

@@ -77,8 +77,8 @@ pub enum Align {
 }
 
 impl TransformerConfig {
-    /// A digest of the checkpoint's files, for the fingerprint of a configuration: another checkpoint under the same
-    /// path is another member.
+    /// Returns a digest of the checkpoint's files, for the fingerprint of a configuration: another checkpoint
+    /// under the same path is another member.
     ///
     /// # Errors
     /// [`TransformerError::Io`].
@@ -86,7 +86,7 @@ impl TransformerConfig {
         checkpoint::fingerprint(&self.path)
     }
 
-    /// An error about one of the settings.
+    /// Returns an error about one of the settings.
     fn fault(&self, key: &'static str, problem: String) -> TransformerError {
         TransformerError::Setting {
             member: self.name.clone(),

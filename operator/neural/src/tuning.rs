@@ -66,7 +66,7 @@ impl Default for Tuning {
 }
 
 impl Tuning {
-    /// The defaults, and what `given` names instead (tables `schedule` and `vectors`, `half`).
+    /// Returns the defaults, and what `given` names instead (tables `schedule` and `vectors`, `half`).
     ///
     /// # Errors
     /// [`SettingsError::Key`].

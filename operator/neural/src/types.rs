@@ -17,7 +17,7 @@ pub enum Casing {
 }
 
 impl Casing {
-    /// The form that is looked up.
+    /// Returns the form that is looked up.
     pub fn form(self, word: &str) -> String {
         let zero = |c: char| if c.is_numeric() { '0' } else { c };
         match self {
@@ -49,7 +49,7 @@ impl Vocabulary {
         }
     }
 
-    /// A word's row.
+    /// Returns a word's row.
     pub(crate) fn word(&self, word: &str, casing: Casing) -> u32 {
         let form = casing.form(word);
         let found = self.words.get(&form);
@@ -99,18 +99,18 @@ impl Types {
         self.chars.clear();
     }
 
-    /// The type of this index.
+    /// Returns the type of this index.
     pub(crate) fn get(&self, at: u32) -> Type {
         self.types[at as usize]
     }
 
-    /// A type's characters, as rows of the character table; at least one.
+    /// Returns a type's characters, as rows of the character table; at least one.
     pub(crate) fn chars(&self, at: u32) -> &[u32] {
         let this = self.types[at as usize];
         &self.chars[this.first as usize..this.end as usize]
     }
 
-    /// The index of a word's type.
+    /// Returns the index of a word's type.
     #[inline]
     pub(crate) fn place(
         &mut self,
@@ -144,7 +144,8 @@ impl Types {
     }
 }
 
-/// The way of writing capitals: none, all, first only, a capital first and others, within, no letters.
+/// Returns the way of writing capitals: none, all, first only, a capital first and others, within, no
+/// letters.
 fn cap(word: &str) -> u8 {
     let upper = word.chars().filter(|c| c.is_uppercase()).count();
     let lower = word.chars().filter(|c| c.is_lowercase()).count();

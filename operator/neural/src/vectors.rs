@@ -55,7 +55,7 @@ impl Vectors {
         }
     }
 
-    /// The words, in the file's order.
+    /// Returns the words, in the file's order.
     pub fn words(&self) -> &[String] {
         &self.words
     }
@@ -65,7 +65,7 @@ impl Vectors {
         self.size
     }
 
-    /// A word's vector.
+    /// Returns a word's vector.
     pub fn get(&self, word: &str) -> Option<&[f32]> {
         let at = *self.places.get(word)?;
         Some(&self.numbers[at * self.size..(at + 1) * self.size])
@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The bytes up to `end`, which is passed over; everything that is left if `end` does not occur.
+    /// Returns the bytes up to `end`, which is passed over; everything that is left if `end` does not occur.
     fn until(&mut self, end: u8) -> Option<&'a [u8]> {
         if self.bytes.is_empty() {
             return None;
@@ -184,7 +184,8 @@ impl<'a> Reader<'a> {
         self.until(b'\n')
     }
 
-    /// Whether the entries after the header are binary: as text, the first would be a word and `size` numbers.
+    /// Returns whether the entries after the header are binary: as text, the first would be a word and `size`
+    /// numbers.
     fn is_binary(&self, size: usize) -> bool {
         let line = self.bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
         let text = std::str::from_utf8(line).ok().filter(|line| !line.is_empty());

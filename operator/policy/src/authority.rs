@@ -166,8 +166,8 @@ impl Authorities {
         }
     }
 
-    /// The context of a patient: equal ids of two authorities have two. An id whose authority nobody names keeps the context
-    /// that it always had.
+    /// Returns the context of a patient: equal ids of two authorities have two. An id whose authority nobody
+    /// names keeps the context that it always had.
     pub(crate) fn context(&self, raw: Option<&str>, id: &str) -> String {
         match self.resolve(raw, "patient_id") {
             Assigner::Declared(_, name) | Assigner::Other(name) => format!("patient of\n{name}\n{id}"),
@@ -175,7 +175,7 @@ impl Authorities {
         }
     }
 
-    /// The context of a patient of an authority by its name in the policy, or as the source names it.
+    /// Returns the context of a patient of an authority by its name in the policy, or as the source names it.
     pub(crate) fn context_of(&self, authority: &str, id: &str) -> String {
         if self.names.iter().any(|name| name == authority) {
             return format!("patient of\n{authority}\n{id}");
@@ -183,8 +183,8 @@ impl Authorities {
         self.context(Some(authority), id)
     }
 
-    /// The number of an authority by its name in the policy, or as the source names it, in encrypted ids; none of one that
-    /// the policy does not declare.
+    /// Returns the number of an authority by its name in the policy, or as the source names it, in encrypted
+    /// ids; none of one that the policy does not declare.
     pub(crate) fn number_of(&self, authority: &str) -> Option<BTreeSet<u16>> {
         let named = self.names.iter().position(|name| name == authority);
         let at = named.or_else(|| match self.resolve(Some(authority), "") {
@@ -194,14 +194,14 @@ impl Authorities {
         Some(BTreeSet::from([u16::try_from(at? + 1).ok()?]))
     }
 
-    /// The numbers that encrypted ids have whose authority nobody names.
+    /// Returns the numbers that encrypted ids have whose authority nobody names.
     pub(crate) fn unnamed_numbers(&self) -> BTreeSet<u16> {
         (1..IdCipher::AUTHORITIES)
             .filter(|number| usize::from(*number) > self.names.len() && self.has_number(*number))
             .collect()
     }
 
-    /// Whether an encrypted id can have this number.
+    /// Returns whether an encrypted id can have this number.
     pub(crate) fn has_number(&self, number: u16) -> bool {
         let kinds = usize::from(IdCipher::AUTHORITIES) - KINDS.len();
         (1..=self.names.len()).contains(&usize::from(number)) || usize::from(number) >= kinds

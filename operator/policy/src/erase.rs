@@ -80,7 +80,7 @@ impl std::fmt::Debug for Traces {
 }
 
 impl Traces {
-    /// The traces of patients where no policy was: their ids, where these were kept.
+    /// Returns the traces of patients where no policy was: their ids, where these were kept.
     pub fn plain(patients: Patients<'_>) -> Self {
         Self {
             ids: patients.ids.iter().cloned().collect(),
@@ -101,8 +101,8 @@ impl Traces {
         }
     }
 
-    /// The traces of patients under a policy. Reads its keys and, if it has one, its vault, twice or thrice over: every entry is
-    /// opened, since nothing else says whose it is.
+    /// Returns the traces of patients under a policy. Reads its keys and, if it has one, its vault, twice or
+    /// thrice over: every entry is opened, since nothing else says whose it is.
     ///
     /// # Errors
     /// [`PolicyError::Key`] for the authority, the keys or the vault; [`PolicyError::Unavailable`] for a vault that is away.
@@ -203,7 +203,7 @@ impl Traces {
         Ok(())
     }
 
-    /// Whether the policy leaves nothing that rows could be recognised by, but for a kept id.
+    /// Returns whether the policy leaves nothing that rows could be recognised by, but for a kept id.
     pub fn is_blind(&self) -> bool {
         let makes_codes = |one: &Operation| {
             matches!(
@@ -215,8 +215,8 @@ impl Traces {
         !operations.any(makes_codes)
     }
 
-    /// Whether a row is of one of the patients, and how certain that is: by the patient's id, where the policy keeps it, the
-    /// redacted text, and the redacted message.
+    /// Returns whether a row is of one of the patients, and how certain that is: by the patient's id, where
+    /// the policy keeps it, the redacted text, and the redacted message.
     pub fn find(
         &self,
         patient_id: Option<&str>,
@@ -257,8 +257,8 @@ impl Traces {
         self.encrypted(inner)
     }
 
-    /// Whether a code of a label is one that the key makes of the patients' ids. Codes that all notes share have no ids of
-    /// patients, which the policy's rules refuse.
+    /// Returns whether a code of a label is one that the key makes of the patients' ids. Codes that all notes
+    /// share have no ids of patients, which the policy's rules refuse.
     fn keyed(&self, label: &str, code: &str) -> bool {
         let Some(keyring) = &self.keyring else {
             return false;
@@ -284,7 +284,7 @@ impl Traces {
         keyed.get(label).is_some_and(|codes| codes.contains(code))
     }
 
-    /// Whether an encrypted id is one of the patients'. Notes of others may name it too.
+    /// Returns whether an encrypted id is one of the patients'. Notes of others may name it too.
     fn encrypted(&self, inner: &str) -> Option<Certainty> {
         let code = inner.get(inner.len().checked_sub(IdCipher::WIDTH)?..)?;
         let is_own = |(number, id): (u16, String)| {
@@ -342,7 +342,7 @@ fn is_numbered(operation: &Operation) -> bool {
     matches!(operation, Operation::Tag { numbered } if *numbered == patient)
 }
 
-/// The keys that made output, or make it.
+/// Returns the keys that made output, or make it.
 fn usable(keyring: &Keyring) -> impl Iterator<Item = &Key> {
     keyring.keys().filter(|key| key.state() != KeyState::Retired)
 }

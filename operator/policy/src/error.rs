@@ -57,12 +57,12 @@ fn lines(errors: &[PolicyError]) -> String {
 }
 
 impl PolicyError {
-    /// Whether the same call may succeed later, with nothing changed.
+    /// Returns whether the same call may succeed later, with nothing changed.
     pub const fn is_temporary(&self) -> bool {
         matches!(self, Self::Unavailable { .. })
     }
 
-    /// The error of a vault that did not open: only one that is away for now is temporary.
+    /// Returns the error of a vault that did not open: only one that is away for now is temporary.
     pub(crate) fn vault(origin: &str, error: &VaultError) -> Self {
         let (origin, key, why) = (origin.to_owned(), "vault".to_owned(), error.to_string());
         if error.is_temporary() {

@@ -27,7 +27,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The name as it is written.
+    /// Returns the name as it is written.
     pub const fn name(self) -> &'static str {
         match self {
             Self::SafeHarbor => "safe-harbor",
@@ -119,7 +119,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The name as it is written, in the file and in the audit.
+    /// Returns the name as it is written, in the file and in the audit.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Tag { .. } => "tag",
@@ -135,7 +135,7 @@ impl Operation {
         }
     }
 
-    /// Whether it needs the vault, given that there is one or not.
+    /// Returns whether it needs the vault, given that there is one or not.
     pub(crate) const fn needs_vault(&self) -> bool {
         matches!(
             self,
@@ -146,7 +146,7 @@ impl Operation {
         )
     }
 
-    /// Whether it needs a key where there is no vault.
+    /// Returns whether it needs a key where there is no vault.
     pub(crate) const fn needs_key(&self) -> bool {
         matches!(
             self,
@@ -261,7 +261,7 @@ pub enum VaultPlace {
 }
 
 impl VaultPlace {
-    /// The same place, where a vault must exist.
+    /// Returns the same place, where a vault must exist.
     pub(crate) fn existing(&self) -> Self {
         let mut place = self.clone();
         match &mut place {
@@ -362,7 +362,7 @@ impl PolicyFile {
         })
     }
 
-    /// A policy that tags everything.
+    /// Creates a policy that tags everything.
     pub(crate) fn plain() -> Self {
         Self {
             mode: Mode::Custom,

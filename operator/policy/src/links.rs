@@ -10,7 +10,7 @@ const MOST: usize = 64;
 /// The label of what remembers a link.
 pub(crate) const LABEL: &str = "link";
 
-/// The key under which the vault keeps the context that this one was merged into.
+/// Returns the key under which the vault keeps the context that this one was merged into.
 fn key(context: &str) -> VaultKey<'_> {
     VaultKey {
         label: LABEL,

@@ -119,7 +119,8 @@ impl<'a> Note<'a> {
         }
     }
 
-    /// The text that a value is replaced as: an id of the patient's as the one that stands for all of them.
+    /// Returns the text that a value is replaced as: an id of the patient's as the one that stands for all of
+    /// them.
     pub(crate) fn value<'t>(&'t self, text: &'t str) -> &'t str {
         let Some(person) = &self.person else { return text };
         let links = self.subject.links.iter().filter(|link| link.into.is_none());
@@ -132,7 +133,7 @@ impl<'a> Note<'a> {
         }
     }
 
-    /// The keys. A policy whose operators need some is not built without.
+    /// Returns the keys. A policy whose operators need some is not built without.
     pub(crate) fn keyring(&self) -> Result<&'a Keyring, ReplaceError> {
         self.keyring.ok_or(ReplaceError::Failed)
     }
@@ -146,24 +147,24 @@ impl<'a> Note<'a> {
         }
     }
 
-    /// The scope's name in the audit, where it is not the note's own.
+    /// Returns the scope's name in the audit, where it is not the note's own.
     pub(crate) fn named(scope: Scope) -> Option<&'static str> {
         (scope == Scope::Site).then_some("site")
     }
 
-    /// The keyed function of a scope.
+    /// Returns the keyed function of a scope.
     pub(crate) fn prf(&self, scope: Scope) -> Result<&Prf, ReplaceError> {
         let key = self.keyring()?.current();
         Ok(self.prf[scope as usize].get_or_init(|| key.prf(self.context(scope))))
     }
 
-    /// The days by which the patient's dates move.
+    /// Returns the days by which the patient's dates move.
     pub(crate) fn days(&self, rule: ShiftRule) -> Result<i32, ReplaceError> {
         let key = self.keyring()?.current();
         Ok(*self.days.get_or_init(|| rule.days(key, &self.context)))
     }
 
-    /// The keyed codes of a scope.
+    /// Returns the keyed codes of a scope.
     pub(crate) fn pseudonyms(&self, scope: Scope) -> Result<&Pseudonyms, ReplaceError> {
         let key = self.keyring()?.current();
         let make = || Pseudonyms::new(key, self.context(scope), CodeLength::default());
@@ -176,7 +177,7 @@ impl<'a> Note<'a> {
         Ok(self.sealer.get_or_init(|| Sealer::new(keyring, &self.context)))
     }
 
-    /// The names that the event gives of the patient and of those around.
+    /// Returns the names that the event gives of the patient and of those around.
     pub(crate) fn known(&self) -> &KnownNames {
         self.known.get_or_init(|| {
             let known = self.subject.note.known();
@@ -184,7 +185,8 @@ impl<'a> Note<'a> {
         })
     }
 
-    /// Whether a surrogate equals a real value of the note. For the audit: no surrogate depends on it.
+    /// Returns whether a surrogate equals a real value of the note. For the audit: no surrogate depends on
+    /// it.
     pub(crate) fn clashes(&self, original: &str, surrogate: &str) -> bool {
         let real = self.real.get_or_init(|| {
             let of = |names: bool| {
@@ -244,7 +246,7 @@ impl<'a> Note<'a> {
         structured.get(&squeezed(text)).copied()
     }
 
-    /// Whether two texts are one id, however they are set apart.
+    /// Returns whether two texts are one id, however they are set apart.
     pub(crate) fn is_same(&self, id: &str, other: &str) -> bool {
         squeezed(id) == squeezed(other)
     }
@@ -273,7 +275,7 @@ fn is_name(kind: KnownKind) -> bool {
     )
 }
 
-/// The year of the birth date that the event carries, which is written as ISO 8601 has it.
+/// Returns the year of the birth date that the event carries, which is written as ISO 8601 has it.
 fn birth_year(subject: &Subject<'_>) -> Option<i16> {
     let mut born = subject
         .note
@@ -282,13 +284,13 @@ fn birth_year(subject: &Subject<'_>) -> Option<i16> {
     born.find_map(|(_, date)| date.trim().split('-').next()?.parse().ok())
 }
 
-/// The letters and digits of an id, in small letters.
+/// Returns the letters and digits of an id, in small letters.
 fn squeezed(id: &str) -> String {
     plain(id).replace(' ', "")
 }
 
-/// The value without what writers vary: case, accents, punctuation, and how much white space there is. Equal values have
-/// equal codes.
+/// Returns the value without what writers vary: case, accents, punctuation, and how much white space there
+/// is. Equal values have equal codes.
 pub(crate) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.nfkd().flat_map(char::to_lowercase) {

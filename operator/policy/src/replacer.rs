@@ -46,8 +46,8 @@ pub struct Policy {
 pub const DERIVATION: u32 = 2;
 
 impl Policy {
-    /// The policy of a file, over the labels of a set. `origin` is the file's name, for messages; `carried` is the metadata
-    /// that goes to the output as it is.
+    /// Returns the policy of a file, over the labels of a set. `origin` is the file's name, for messages;
+    /// `carried` is the metadata that goes to the output as it is.
     ///
     /// # Errors
     /// [`PolicyError`].
@@ -141,7 +141,7 @@ impl Policy {
     }
 }
 
-/// Whether it takes codes of the vault where there is one.
+/// Returns whether it takes codes of the vault where there is one.
 fn wants_vault(operation: &Operation) -> bool {
     let numbered = Operation::Tag {
         numbered: Some(Numbered::Patient),
@@ -149,7 +149,7 @@ fn wants_vault(operation: &Operation) -> bool {
     operation.needs_vault() || *operation == numbered
 }
 
-/// The keys that a policy names, if it names some.
+/// Returns the keys that a policy names, if it names some.
 pub(crate) fn keyring(file: &PolicyFile) -> Result<Option<Keyring>, String> {
     let keyring = match &file.keys {
         Some(Keys::File(path)) => Keyring::read(path),
@@ -159,7 +159,7 @@ pub(crate) fn keyring(file: &PolicyFile) -> Result<Option<Keyring>, String> {
     keyring.map(Some).map_err(|error| error.to_string())
 }
 
-/// The vault at a place. `origin` is the policy's file, for messages.
+/// Returns the vault at a place. `origin` is the policy's file, for messages.
 pub(crate) fn open(
     place: &VaultPlace,
     keyring: &Keyring,

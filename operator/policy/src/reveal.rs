@@ -93,7 +93,7 @@ impl Revealer {
         })
     }
 
-    /// The text with every reversible replacement reversed, and their number. Tags, masks,
+    /// Returns the text with every reversible replacement reversed, and their number. Tags, masks,
     /// surrogates, shifted dates and keyed codes stay: there is no way back from them.
     ///
     /// # Errors

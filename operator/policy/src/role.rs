@@ -25,18 +25,18 @@ impl Role {
         }
     }
 
-    /// Whether everything that it stands for is among these.
+    /// Returns whether everything that it stands for is among these.
     pub(crate) fn only(&self, among: &[&str]) -> bool {
         self.names.iter().all(|name| among.contains(&name.as_str()))
     }
 
-    /// Whether something that it stands for is among these.
+    /// Returns whether something that it stands for is among these.
     pub(crate) fn some(&self, among: &[&str]) -> bool {
         self.names.iter().any(|name| among.contains(&name.as_str()))
     }
 }
 
-/// The roles of a set's labels, by their index.
+/// Returns the roles of a set's labels, by their index.
 pub(crate) fn roles(labels: &LabelSet) -> Vec<Role> {
     (0..labels.labels().len())
         .map(|i| Role::of(labels.label(LabelId(i as u16))))

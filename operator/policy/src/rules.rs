@@ -115,7 +115,7 @@ pub fn check(
     PolicyError::of(errors)
 }
 
-/// The metadata that a policy lets go to the output unless the configuration says otherwise.
+/// Returns the metadata that a policy lets go to the output unless the configuration says otherwise.
 pub fn carried_by_default(policy: &PolicyFile) -> Vec<CarriedField> {
     [
         CarriedField::NoteId,

@@ -9,19 +9,19 @@ pub(crate) const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 /// The most digits in a row.
 const DIGITS: usize = 3;
 
-/// The character of the lowest five bits.
+/// Returns the character of the lowest five bits.
 pub(crate) fn character(bits: u8) -> char {
     char::from(ALPHABET[usize::from(bits & 31)])
 }
 
-/// The value of a character, as written or in small letters.
+/// Returns the value of a character, as written or in small letters.
 pub(crate) fn value(character: char) -> Option<u8> {
     let upper = character.to_ascii_uppercase();
     let place = ALPHABET.iter().position(|&known| char::from(known) == upper)?;
     u8::try_from(place).ok()
 }
 
-/// Whether a code has no more than three digits in a row.
+/// Returns whether a code has no more than three digits in a row.
 pub(crate) fn is_calm(code: &str) -> bool {
     let mut run = 0;
     code.bytes().all(|byte| {

@@ -102,7 +102,7 @@ impl IdCipher {
     }
 }
 
-/// The digit or capital letter of a numeral.
+/// Returns the digit or capital letter of a numeral.
 fn character(numeral: u16) -> Option<char> {
     Some(char::from_digit(u32::from(numeral), u32::from(RADIX))?.to_ascii_uppercase())
 }

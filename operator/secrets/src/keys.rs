@@ -114,7 +114,7 @@ impl Key {
         }
     }
 
-    /// The id that output names.
+    /// Returns the id that output names.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -124,12 +124,12 @@ impl Key {
         self.state
     }
 
-    /// The keyed function for choices (surrogates), bound to a context: nearly always the patient.
+    /// Returns the keyed function for choices (surrogates), bound to a context: nearly always the patient.
     pub fn prf(&self, context: &str) -> Prf {
         self.bound(Purpose::Prf, context)
     }
 
-    /// The keyed function for a purpose and a context.
+    /// Returns the keyed function for a purpose and a context.
     pub(crate) fn bound(&self, purpose: Purpose, context: &str) -> Prf {
         // Invariant: a keyring hands out current and accepted keys only, and parsing asks a secret of those.
         let roots = self
@@ -154,12 +154,12 @@ pub struct Keyring {
 }
 
 impl Keyring {
-    /// The key that makes new output.
+    /// Returns the key that makes new output.
     pub fn current(&self) -> &Key {
         &self.keys[self.current]
     }
 
-    /// The key that made some output, for reversing it.
+    /// Returns the key that made some output, for reversing it.
     ///
     /// # Errors
     ///
@@ -173,7 +173,7 @@ impl Keyring {
         }
     }
 
-    /// All keys, in the order of the file.
+    /// Returns all keys, in the order of the file.
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &Key> {
         self.keys.iter()
     }

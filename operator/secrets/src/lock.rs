@@ -31,7 +31,8 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// The lock under a bound function; two sub-keys, one for the cipher and one for nonces, are drawn from it.
+    /// Returns the lock under a bound function; two sub-keys, one for the cipher and one for nonces, are
+    /// drawn from it.
     pub(crate) fn new(bound: &Prf) -> Self {
         let key = Zeroizing::new(bound.code(&["cipher"]));
         Self {
@@ -59,8 +60,8 @@ impl Lock {
         out
     }
 
-    /// The text that was closed with the same `about`; `None` for anything that is not exactly what came out of
-    /// [`Lock::close`].
+    /// Returns the text that was closed with the same `about`; `None` for anything that is not exactly what
+    /// came out of [`Lock::close`].
     pub(crate) fn open(&self, about: &[&str], closed: &[u8]) -> Option<Zeroizing<String>> {
         if closed.len() < LEAST || !(closed.len() - NONCE - TAG).is_multiple_of(BLOCK) {
             return None;
@@ -96,7 +97,7 @@ impl Lock {
     }
 }
 
-/// The parts, each after its length.
+/// Returns the parts, each after its length.
 fn joined(parts: &[&str]) -> Vec<u8> {
     let mut joined = Vec::with_capacity(parts.iter().map(|part| part.len() + 8).sum());
     for part in parts {

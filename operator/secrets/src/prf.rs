@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 pub struct Prf(Hmac<Sha256>);
 
 impl Prf {
-    /// The function under a key of 32 bytes.
+    /// Returns the function under a key of 32 bytes.
     pub(crate) fn from_key(key: &[u8; 32]) -> Self {
         // Invariant: HMAC takes keys of any length.
         Self(Hmac::new_from_slice(key).expect("HMAC takes keys of any length"))
@@ -27,13 +27,13 @@ impl Prf {
         Self::from_key(&Zeroizing::new(self.code(&[context])))
     }
 
-    /// The code of these parts. Each is preceded by its length (64 bits, little-endian), so `["ab", "c"]` and
-    /// `["a", "bc"]` differ.
+    /// Returns the code of these parts. Each is preceded by its length (64 bits, little-endian), so `["ab",
+    /// "c"]` and `["a", "bc"]` differ.
     pub fn code(&self, parts: &[&str]) -> [u8; 32] {
         self.over(parts)
     }
 
-    /// The code of parts that are bytes; of a text's bytes as of the text.
+    /// Returns the code of parts that are bytes; of a text's bytes as of the text.
     pub fn code_of_bytes(&self, parts: &[&[u8]]) -> [u8; 32] {
         self.over(parts)
     }
@@ -47,7 +47,8 @@ impl Prf {
         mac.finalize().into_bytes().into()
     }
 
-    /// A number from 0 to less than `below`, uniform but for a part in 2^64: 128 bits of the code, modulo `below`.
+    /// Returns a number from 0 to less than `below`, uniform but for a part in 2^64: 128 bits of the code,
+    /// modulo `below`.
     pub fn number(&self, parts: &[&str], below: NonZeroU64) -> u64 {
         let code = self.code(parts);
         let mut wide = [0; 16];

@@ -30,7 +30,7 @@ impl CodeLength {
         Self::RANGE.contains(&characters).then_some(Self(characters))
     }
 
-    /// The number of characters.
+    /// Returns the number of characters.
     pub fn get(self) -> u8 {
         self.0
     }
@@ -60,8 +60,9 @@ impl Pseudonyms {
         }
     }
 
-    /// The code of a value: digits and capital letters, for instance `7K2M9QX4TN5H`. Values are compared byte by byte:
-    /// a caller that wants one code for "Dr. Smith" and "SMITH" passes the same text for both.
+    /// Returns the code of a value: digits and capital letters, for instance `7K2M9QX4TN5H`. Values are
+    /// compared byte by byte: a caller that wants one code for "Dr. Smith" and "SMITH" passes the same text
+    /// for both.
     pub fn code(&self, label: &str, value: &str) -> String {
         let length = usize::from(self.length.get());
         let mut attempt = String::from("0");

@@ -130,7 +130,7 @@ pub struct Sealer {
 }
 
 impl Sealer {
-    /// The sealer of a context, which must be the same when the tokens are opened.
+    /// Returns the sealer of a context, which must be the same when the tokens are opened.
     pub fn new(keyring: &Keyring, context: &str) -> Self {
         let with = |wanted: fn(&Key) -> bool| keyring.keys().filter(move |key| wanted(key));
         let lock = |key: &Key| (key.id().into(), Lock::new(&key.bound(Purpose::Seal, context)));
@@ -143,7 +143,7 @@ impl Sealer {
         }
     }
 
-    /// The token of a text, under the current key.
+    /// Returns the token of a text, under the current key.
     ///
     /// # Errors
     ///
@@ -157,7 +157,7 @@ impl Sealer {
         Ok(Token { label, key, body }.to_string())
     }
 
-    /// The text of a token.
+    /// Returns the text of a token.
     ///
     /// # Errors
     ///

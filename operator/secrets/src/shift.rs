@@ -50,7 +50,8 @@ impl ShiftRule {
         Ok(Self { greatest, step })
     }
 
-    /// The days of this patient's shift: uniform over the multiples of the step from -greatest to +greatest, never 0.
+    /// Returns the days of this patient's shift: uniform over the multiples of the step from -greatest to
+    /// +greatest, never 0.
     pub fn days(&self, key: &Key, patient: &str) -> i32 {
         let each_way = u64::from(self.greatest / self.step);
         // Invariant: `greatest` is at least the step and at most 36,500 (`new`), so both ways are 2 to 73,000 steps.

@@ -67,7 +67,8 @@ impl fmt::Debug for Entry {
 
 /// A store of random codes. Calls block: on a disk or on a server, at most for the time the vault was opened with.
 pub trait Vault: Send + Sync {
-    /// The codes of these values, in their order: known ones as they are, and new ones, durable before this returns.
+    /// Returns the codes of these values, in their order: known ones as they are, and new ones, durable
+    /// before this returns.
     ///
     /// # Errors
     ///
@@ -89,7 +90,7 @@ pub trait Vault: Send + Sync {
     /// Any of [`VaultError`].
     fn keep(&self, key: VaultKey<'_>, text: &str) -> Result<Zeroizing<String>, VaultError>;
 
-    /// The text that is kept under a key, if there is one.
+    /// Returns the text that is kept under a key, if there is one.
     ///
     /// # Errors
     ///
@@ -112,7 +113,7 @@ pub trait Vault: Send + Sync {
     /// Any of [`VaultError`]. After an error some of them may be removed; the same call removes the rest.
     fn remove(&self, codes: &[Code]) -> Result<u64, VaultError>;
 
-    /// The id of the key that the vault belongs to, for the audit.
+    /// Returns the id of the key that the vault belongs to, for the audit.
     fn key_id(&self) -> &str;
 }
 

@@ -12,8 +12,9 @@ use self::numbers::{Token, tokens};
 /// The last age that may be shown, in years.
 const LAST: u32 = 89;
 
-/// The age as it may be shown under Safe Harbor: the text itself if every age in it is 89 or below, else the same in words of
-/// the same language with "90 or older" ("90 años o más"). `None` if the text is not understood.
+/// Returns the age as it may be shown under Safe Harbor: the text itself if every age in it is 89 or below,
+/// else the same in words of the same language with "90 or older" ("90 años o más"). `None` if the text is
+/// not understood.
 pub fn generalise(text: &str) -> Option<String> {
     let read = read(text)?;
     if read.ages.iter().all(|&age| age <= LAST) && !read.open_above {
@@ -29,7 +30,7 @@ pub fn generalise(text: &str) -> Option<String> {
     Some(word(text, &read, floor))
 }
 
-/// Whether the text shows an age over 89; `None` if it is not understood.
+/// Returns whether the text shows an age over 89; `None` if it is not understood.
 pub fn is_over_89(text: &str) -> Option<bool> {
     read(text).map(|read| read.open_above || read.ages.iter().any(|&age| age > LAST))
 }
@@ -141,7 +142,7 @@ impl Unit {
     }
 }
 
-/// The unit behind the number, over a hyphen or a blank.
+/// Returns the unit behind the number, over a hyphen or a blank.
 fn unit(tokens: &[Token<'_>], at: usize) -> Unit {
     let behind = tokens
         .iter()
@@ -160,7 +161,7 @@ fn unit(tokens: &[Token<'_>], at: usize) -> Unit {
     }
 }
 
-/// Whether a single letter that is a sex as well as a unit stands behind the number.
+/// Returns whether a single letter that is a sex as well as a unit stands behind the number.
 fn is_sex(tokens: &[Token<'_>], at: usize) -> bool {
     matches!(tokens.get(at), Some(Token::Word("m" | "w" | "h")))
 }

@@ -96,7 +96,7 @@ const SCHEMES: &[Scheme] = &[
     },
 ];
 
-/// The scheme that the characters satisfy.
+/// Returns the scheme that the characters satisfy.
 pub(crate) fn scheme(solid: &[u8]) -> Option<&'static Scheme> {
     SCHEMES.iter().find(|scheme| (scheme.holds)(solid))
 }

@@ -56,7 +56,8 @@ impl Hint {
         })
     }
 
-    /// The year that two figures mean: the last one that is not more than a year after the note; of no note, not after 2035.
+    /// Returns the year that two figures mean: the last one that is not more than a year after the note; of
+    /// no note, not after 2035.
     fn century(&self, figures: i16) -> i16 {
         let latest = self.year.map_or(2035, |year| year.saturating_add(1));
         let year = latest - latest.rem_euclid(100) + figures;
@@ -100,7 +101,7 @@ impl<'t> Written<'t> {
         Some(written)
     }
 
-    /// The full dates that are written; `None` if one lacks its day, month or year.
+    /// Returns the full dates that are written; `None` if one lacks its day, month or year.
     pub fn dates(&self) -> Option<(Date, Option<Date>)> {
         let first = self.points[0].date()?;
         let second = if self.range {
@@ -111,8 +112,8 @@ impl<'t> Written<'t> {
         Some((first, second))
     }
 
-    /// The years that are written: of the date, and of a range's second end if it is another. `None` without a year, or
-    /// only a decade.
+    /// Returns the years that are written: of the date, and of a range's second end if it is another. `None`
+    /// without a year, or only a decade.
     pub fn years(&self) -> Option<(i16, Option<i16>)> {
         if self.ends().any(|point| point.decade) {
             return None;
@@ -126,8 +127,8 @@ impl<'t> Written<'t> {
         Some((first, second.filter(|&year| year != first)))
     }
 
-    /// The date reduced to its year, all that 45 CFR 164.514(b)(2)(i)(C) lets stay: "2019", "2018-2019", a decade as it is.
-    /// `None` for a date without a year, which keeps nothing.
+    /// Returns the date reduced to its year, all that 45 CFR 164.514(b)(2)(i)(C) lets stay: "2019",
+    /// "2018-2019", a decade as it is. `None` for a date without a year, which keeps nothing.
     pub fn year(&self) -> Option<String> {
         if self.ends().all(|point| point.decade) {
             return Some(self.text.to_owned());
@@ -138,7 +139,8 @@ impl<'t> Written<'t> {
         })
     }
 
-    /// Whether a year that is written would show an age over 89, in a note of `note_year`: 45 CFR 164.514(b)(2)(i)(C).
+    /// Returns whether a year that is written would show an age over 89, in a note of `note_year`: 45 CFR
+    /// 164.514(b)(2)(i)(C).
     ///
     /// A year of the patient's life 90 years or more before the note shows such an age: the year of birth, or of anything
     /// that happened since. Where `birth_year` is known and the patient is younger, no year does, for instance one of a

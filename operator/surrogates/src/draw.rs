@@ -5,7 +5,7 @@
 /// Equal parts must give equal bytes, and different lists of parts unrelated ones: an implementation encodes where a part
 /// ends (`["ab", "c"]` is not `["a", "bc"]`). HMAC-SHA-256 over length-prefixed parts is one.
 pub trait Draw {
-    /// The function's value for `parts`.
+    /// Returns the function's value for `parts`.
     fn draw(&self, parts: &[&[u8]]) -> [u8; 32];
 }
 
@@ -20,7 +20,7 @@ impl<D: Draw + ?Sized> Draw for &D {
 pub(crate) struct Stream([u64; 4]);
 
 impl Stream {
-    /// The stream of `parts`.
+    /// Returns the stream of `parts`.
     pub(crate) fn of(draw: &dyn Draw, parts: &[&[u8]]) -> Self {
         let bytes = draw.draw(parts);
         let mut state = [0u64; 4];
@@ -37,7 +37,7 @@ impl Stream {
         stream
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub(crate) fn next(&mut self) -> u64 {
         let [a, b, c, d] = self.0;
         let out = b.wrapping_mul(5).rotate_left(7).wrapping_mul(9);
@@ -46,7 +46,7 @@ impl Stream {
         out
     }
 
-    /// A number below `bound`; 0 if `bound` is 0.
+    /// Returns a number below `bound`; 0 if `bound` is 0.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         // The product's upper half: its bias is under 2^-40 for any list there is.
         ((u128::from(self.next()) * bound as u128) >> 64) as usize

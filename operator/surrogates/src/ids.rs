@@ -59,7 +59,7 @@ pub(crate) fn code(text: &str, draw: &dyn Draw) -> Option<String> {
     None
 }
 
-/// A Social Security number that was never issued: area 900 to 999 with group 01 to 49.
+/// Returns a Social Security number that was never issued: area 900 to 999 with group 01 to 49.
 ///
 /// Areas 000, 666 and 900 to 999 are never assigned (Social Security Administration, POMS RM 10201.035). The IRS writes
 /// taxpayer numbers of its own from 900 up, with groups of 50 and above only, so that groups below 50 are nobody's. Text that
@@ -86,7 +86,7 @@ pub(crate) fn ssn(text: &str, draw: &dyn Draw) -> Option<String> {
     None
 }
 
-/// A digit, not 0 at the front of a number that does not begin with 0.
+/// Returns a digit, not 0 at the front of a number that does not begin with 0.
 fn digit(stream: &mut Stream, front: bool) -> u8 {
     let value = if front {
         1 + stream.below(9)
@@ -96,7 +96,7 @@ fn digit(stream: &mut Stream, front: bool) -> u8 {
     b'0' + value as u8
 }
 
-/// A letter or digit for each of the text's.
+/// Returns a letter or digit for each of the text's.
 fn spread(text: &str, stream: &mut Stream) -> Vec<u8> {
     let sorts = text.chars().filter(|c| c.is_alphanumeric());
     sorts
@@ -152,7 +152,7 @@ pub(crate) fn laid_out(text: &str, made: &[u8]) -> String {
         .collect()
 }
 
-/// Whether `out` is the original, or holds four digits in a row of it.
+/// Returns whether `out` is the original, or holds four digits in a row of it.
 pub(crate) fn is_near(original: &str, out: &str) -> bool {
     let folded = fold(out);
     let digits = solid(&folded);

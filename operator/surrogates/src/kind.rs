@@ -97,13 +97,13 @@ const LABELS: &[(&str, Kind)] = &[
 ];
 
 impl Kind {
-    /// The kind of a label of i2b2-2014 or MEDDOCAN; `None` for another.
+    /// Returns the kind of a label of i2b2-2014 or MEDDOCAN; `None` for another.
     pub fn of_label(label: &str) -> Option<Self> {
         let found = LABELS.iter().find(|(name, _)| *name == label)?;
         Some(found.1)
     }
 
-    /// The label of i2b2-2014.
+    /// Returns the label of i2b2-2014.
     pub fn label(self) -> &'static str {
         // Every kind stands in the table; a test asks for each.
         LABELS

@@ -36,7 +36,7 @@ impl KnownNames {
         }
     }
 
-    /// Whether the folded word belongs to one of the names.
+    /// Returns whether the folded word belongs to one of the names.
     pub(crate) fn has(&self, word: &str) -> bool {
         self.words
             .binary_search_by(|known| known.as_str().cmp(word))

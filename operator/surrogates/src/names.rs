@@ -94,7 +94,7 @@ impl Names {
         })
     }
 
-    /// The surrogate of a mention; `None` if it holds no name.
+    /// Returns the surrogate of a mention; `None` if it holds no name.
     pub(crate) fn surrogate(&self, text: &str, about: &About<'_>, draw: &dyn Draw) -> Option<String> {
         let listed = |word: &str| self.pools.class(&self.dictionary, word).is_some();
         let words = self.cues.words(&self.dictionary, text, listed);
@@ -119,7 +119,7 @@ impl Names {
         Some(out)
     }
 
-    /// The surrogate of one folded name in small letters, for user names and addresses.
+    /// Returns the surrogate of one folded name in small letters, for user names and addresses.
     pub(crate) fn folded(
         &self,
         word: &str,
@@ -131,7 +131,7 @@ impl Names {
             .map(|shown| fold(&shown))
     }
 
-    /// A family name to stand for a street's.
+    /// Returns a family name to stand for a street's.
     pub(crate) fn of_street(&self, text: &str, spanish: bool, draw: &dyn Draw) -> Option<String> {
         let folded = fold(text);
         let own: Vec<&str> = folded.split(|c: char| !c.is_alphanumeric()).collect();
@@ -274,7 +274,7 @@ impl Names {
     }
 }
 
-/// Whether a candidate is one of the words that it stands for, or holds one of three letters or more.
+/// Returns whether a candidate is one of the words that it stands for, or holds one of three letters or more.
 fn gives_away<'w>(candidate: &str, own: impl IntoIterator<Item = &'w str>) -> bool {
     own.into_iter()
         .any(|word| candidate == word || word.chars().nth(2).is_some() && candidate.contains(word))

@@ -17,7 +17,7 @@ use lethe_text::Case;
 const TRIES: usize = 32;
 const HOSTS: [&str; 3] = ["example.org", "example.com", "example.net"];
 
-/// An address whose local part follows the names in it; `None` if there is no local part.
+/// Returns an address whose local part follows the names in it; `None` if there is no local part.
 pub(crate) fn email(names: &Names, text: &str, about: &About<'_>, draw: &dyn Draw) -> Option<String> {
     let (before, domain) = text.rsplit_once('@')?;
     // "mailto:", an opening bracket: what stands before the address stays.
@@ -49,7 +49,7 @@ fn host_like(original: &str, host: &str) -> String {
     }
 }
 
-/// The host that stands for another, the same for the same one.
+/// Returns the host that stands for another, the same for the same one.
 fn host(original: &str, draw: &dyn Draw) -> Option<&'static str> {
     let folded = fold(original);
     let name = folded
@@ -66,7 +66,7 @@ fn host(original: &str, draw: &dyn Draw) -> Option<&'static str> {
     stream.pick(&free).copied()
 }
 
-/// A URL with its scheme, port and layout.
+/// Returns a URL with its scheme, port and layout.
 pub(crate) fn url(text: &str, draw: &dyn Draw) -> Option<String> {
     let (scheme, rest) = match text.find("://") {
         Some(at) => text.split_at_checked(at + 3)?,

@@ -82,7 +82,7 @@ pub(crate) fn number(text: &str, about: &About<'_>, draw: &dyn Draw) -> Option<S
     None
 }
 
-/// The digits of `made` in the first `main` characters, those of `extension` behind them.
+/// Returns the digits of `made` in the first `main` characters, those of `extension` behind them.
 fn filled(text: &str, main: usize, made: &str, behind: &str, extension: &str) -> String {
     let mut made = made.chars();
     let mut pairs = behind.chars().zip(extension.chars());

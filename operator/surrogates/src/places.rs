@@ -321,7 +321,7 @@ impl Places {
     }
 }
 
-/// Whether a place is the original, or has a telling word of it: "South Boston" tells Boston.
+/// Returns whether a place is the original, or has a telling word of it: "South Boston" tells Boston.
 fn is_near(place: &Place, original: &str, own: &[&str]) -> bool {
     place.folded == original
         || !place.telling.is_empty() && own.iter().any(|word| place.folded.contains(word))
@@ -406,7 +406,7 @@ const COMMON: &[&str] = &[
     "west",
 ];
 
-/// The words of three letters or more that tell a place from others.
+/// Returns the words of three letters or more that tell a place from others.
 fn telling(folded: &str) -> impl Iterator<Item = &str> {
     words(folded).filter(|word| word.len() > 2 && COMMON.binary_search(word).is_err())
 }
@@ -417,7 +417,7 @@ fn words(folded: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// The same for the same folded letters and digits, in every process.
+/// Returns the same for the same folded letters and digits, in every process.
 fn hash(folded: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     solid(folded).hash(&mut hasher);

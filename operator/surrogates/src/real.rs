@@ -35,8 +35,8 @@ impl Real {
         real
     }
 
-    /// Whether the surrogate of `original` is a real value of the note, or has a word of a name that is not one of the
-    /// original's own, such as its title.
+    /// Returns whether the surrogate of `original` is a real value of the note, or has a word of a name that
+    /// is not one of the original's own, such as its title.
     pub fn clashes(&self, original: &str, surrogate: &str) -> bool {
         let folded = fold(surrogate);
         if self.values.contains(&solid(&folded)) {
@@ -60,7 +60,7 @@ impl fmt::Debug for Real {
     }
 }
 
-/// The runs of letters of a folded name. "O'Brien" is one name, in which "Brien" stands too.
+/// Returns the runs of letters of a folded name. "O'Brien" is one name, in which "Brien" stands too.
 pub(crate) fn name_words(folded: &str) -> Vec<String> {
     let words = |text: &str| -> Vec<String> {
         let runs = text.split(|c: char| !c.is_alphabetic());
@@ -79,7 +79,7 @@ fn is_long(word: &str) -> bool {
     word.chars().nth(2).is_some()
 }
 
-/// The letters and digits of a folded text.
+/// Returns the letters and digits of a folded text.
 pub(crate) fn solid(folded: &str) -> String {
     folded.chars().filter(|c| c.is_alphanumeric()).collect()
 }

@@ -93,7 +93,8 @@ impl Surrogates {
         made.filter(|made| matches!(kind, Kind::Age | Kind::Date) || made != text)
     }
 
-    /// A postal code: five digits or nine with a prefix in use, of Spain in a Spanish note; others by their layout.
+    /// Returns a postal code: five digits or nine with a prefix in use, of Spain in a Spanish note; others by
+    /// their layout.
     fn zip(&self, text: &str, about: &About<'_>, draw: &dyn Draw) -> Option<String> {
         let digits: String = text.chars().filter(char::is_ascii_digit).collect();
         let spanish = about.language == Some(Language::Spanish);

@@ -73,7 +73,7 @@ struct Restricted {
 }
 
 impl ZipTable {
-    /// The table that ships: `data/zip3.toml`.
+    /// Returns the table that ships: `data/zip3.toml`.
     pub fn shipped() -> &'static Self {
         static TABLE: LazyLock<ZipTable> = LazyLock::new(|| {
             // The file is part of the program; a test parses it.
@@ -95,8 +95,8 @@ impl ZipTable {
         Self::parse(&text)
     }
 
-    /// A table from TOML: `vintage`, `source`, `limit`, `[population]` with people by prefix, and any number of
-    /// `[[restricted]]` lists of prefixes that are never kept.
+    /// Creates a table from TOML: `vintage`, `source`, `limit`, `[population]` with people by prefix, and any
+    /// number of `[[restricted]]` lists of prefixes that are never kept.
     ///
     /// # Errors
     /// [`ZipError`].
@@ -142,13 +142,14 @@ impl ZipTable {
         &self.source
     }
 
-    /// Whether the prefix may be kept.
+    /// Returns whether the prefix may be kept.
     pub fn keeps(&self, prefix: u16) -> bool {
         self.kept.contains(&prefix)
     }
 
-    /// The three digits that a ZIP or ZIP+4 code may keep; `000` where it may keep none. `None` for text that is no ZIP code
-    /// (five or nine digits, blanks and one dash), for instance a postal code with letters or an address around it.
+    /// Returns the three digits that a ZIP or ZIP+4 code may keep; `000` where it may keep none. `None` for
+    /// text that is no ZIP code (five or nine digits, blanks and one dash), for instance a postal code with
+    /// letters or an address around it.
     pub fn generalise(&self, text: &str) -> Option<String> {
         let mut digits = 0usize;
         let mut prefix = 0u16;

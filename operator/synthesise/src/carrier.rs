@@ -47,7 +47,7 @@ const DATE: &str = "DATE";
 const AGE: &str = "AGE";
 
 impl Carrier {
-    /// The carrier of a document, its marks taken for residues.
+    /// Returns the carrier of a document, its marks taken for residues.
     pub(crate) fn new(document: &Document) -> Self {
         let mut carrier = Self::default();
         let mut people = People::default();
@@ -133,7 +133,7 @@ impl People {
     }
 }
 
-/// A sentence's nodes; `None` if something in it cannot stay.
+/// Returns a sentence's nodes; `None` if something in it cannot stay.
 fn clean(sentence: &str, start: usize, document: &Document, people: &mut People) -> Option<Vec<Carried>> {
     let mut residues = titled(sentence, people);
     let sentence_end = start + sentence.len();

@@ -107,7 +107,7 @@ impl<'i> Cast<'i> {
         pieces
     }
 
-    /// The first identifier of an item: what others are made of.
+    /// Returns the first identifier of an item: what others are made of.
     fn text_of(&mut self, item: Item) -> String {
         self.item(item)
             .first()

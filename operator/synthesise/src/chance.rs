@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 pub(crate) struct Chance(ChaCha8Rng);
 
 impl Chance {
-    /// The source of `seed`, and within it of a document's number.
+    /// Returns the source of `seed`, and within it of a document's number.
     pub(crate) fn new(seed: u64, stream: u64) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(stream);
@@ -21,17 +21,17 @@ impl Chance {
         self.0.random_bool(share.clamp(0.0, 1.0))
     }
 
-    /// A number of the range, both ends included.
+    /// Returns a number of the range, both ends included.
     pub(crate) fn within(&mut self, low: i64, high: i64) -> i64 {
         self.0.random_range(low..=high.max(low))
     }
 
-    /// A number below `bound`, which is at least 1.
+    /// Returns a number below `bound`, which is at least 1.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0.random_range(0..bound.max(1))
     }
 
-    /// A number from 0 to 1.
+    /// Returns a number from 0 to 1.
     pub(crate) fn unit(&mut self) -> f64 {
         self.0.random()
     }

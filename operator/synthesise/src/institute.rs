@@ -18,7 +18,7 @@ const FILLER_TEXT: &str = include_str!("../data/shared/fillers.toml");
 /// How often a number has a layout of the institute's own rather than one that all have.
 const OWN: f64 = 0.7;
 
-/// The ids of the institutes, in order.
+/// Returns the ids of the institutes, in order.
 pub fn institutes() -> impl Iterator<Item = &'static str> {
     INSTITUTES.iter().map(|files| files.id)
 }
@@ -122,7 +122,7 @@ const NAME_FORMS: &[(&str, NameForm)] = &[
 ];
 
 impl Institute {
-    /// The institute of this id.
+    /// Returns the institute of this id.
     ///
     /// # Errors
     /// [`InstituteError`]; a test reads all of them, so that only an unknown name is met in use.
@@ -201,7 +201,7 @@ impl Institute {
         })
     }
 
-    /// A template of a kind, by weight; `None` if the kind has no template.
+    /// Returns a template of a kind, by weight; `None` if the kind has no template.
     pub(crate) fn template(&self, kind: Kind, chance: &mut Chance) -> Option<&Template> {
         let templates = self.templates.get(&kind)?;
         let mut left = chance.unit() * templates.iter().map(|(_, weight)| weight).sum::<f64>();
@@ -212,7 +212,7 @@ impl Institute {
         found.or(templates.last()).map(|(template, _)| template)
     }
 
-    /// A layout for a number.
+    /// Returns a layout for a number.
     pub(crate) fn layout(&self, key: &str, chance: &mut Chance) -> &str {
         let (own, all) = (self.own_numbers.get(key), self.numbers.get(key));
         let layouts = match (own, all) {
@@ -224,7 +224,7 @@ impl Institute {
         chance.word(layouts)
     }
 
-    /// A string that identifies nobody.
+    /// Returns a string that identifies nobody.
     pub(crate) fn filler(&self, key: &str, chance: &mut Chance) -> String {
         let text = self.fillers.get(key).map_or("", |fillers| chance.word(fillers));
         let digit = |char| {

@@ -38,12 +38,12 @@ const NAMES: &[(&str, Kind)] = &[
 ];
 
 impl Kind {
-    /// The kind of this name.
+    /// Returns the kind of this name.
     pub(crate) fn of(name: &str) -> Option<Self> {
         NAMES.iter().find(|(key, _)| *key == name).map(|&(_, kind)| kind)
     }
 
-    /// Whether its templates may have no identifier.
+    /// Returns whether its templates may have no identifier.
     pub(crate) fn is_bare(self) -> bool {
         matches!(self, Self::Negative | Self::Clinical)
     }

@@ -65,7 +65,8 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// A generator with these settings; carriers' marks are residues of identifiers, which are written over or left out.
+    /// Creates a generator with these settings; carriers' marks are residues of identifiers, which are
+    /// written over or left out.
     ///
     /// # Errors
     /// [`InstituteError`] if there is no institute of a name.

@@ -82,21 +82,21 @@ impl Page {
         }
     }
 
-    /// Whether a line is begun.
+    /// Returns whether a line is begun.
     pub(crate) fn is_within_line(&self) -> bool {
         self.pieces
             .last()
             .is_some_and(|piece| !piece.text.ends_with('\n'))
     }
 
-    /// Whether the page ends with one of these.
+    /// Returns whether the page ends with one of these.
     pub(crate) fn ends_with(&self, ends: &[&str]) -> bool {
         self.pieces
             .last()
             .is_some_and(|piece| ends.iter().any(|end| piece.text.ends_with(end)))
     }
 
-    /// The document, with its marks.
+    /// Returns the document, with its marks.
     pub(crate) fn finish(self, id: String, patient: Option<String>) -> Document {
         let mut text = String::new();
         let mut marks: Vec<Mark> = Vec::new();

@@ -102,7 +102,7 @@ pub(crate) struct Pools {
 }
 
 impl Pools {
-    /// The pools of institute `place` of `of`.
+    /// Returns the pools of institute `place` of `of`.
     pub(crate) fn new(place: usize, of: usize) -> Self {
         let all = known_names();
         let dealt = |text: &'static str| dealt(text, place, of);
@@ -172,7 +172,7 @@ impl Pools {
         chance.weighted(&ORIGINS, US)
     }
 
-    /// A given name.
+    /// Returns a given name.
     pub(crate) fn given(&self, sex: Sex, origin: usize, chance: &mut Chance) -> String {
         let names = match sex {
             Sex::Female => &self.female,
@@ -181,7 +181,7 @@ impl Pools {
         names.draw(origin, chance)
     }
 
-    /// A surname, now and then of two parts.
+    /// Returns a surname, now and then of two parts.
     pub(crate) fn family(&self, origin: usize, chance: &mut Chance) -> String {
         if let Some(name) = chance.often(TELLING).then(|| self.telling.name(chance)).flatten() {
             return name;
@@ -304,7 +304,7 @@ const EPONYM_NOUNS: &[&str] = &[
     " position",
 ];
 
-/// Every name that some list has, folded.
+/// Returns every name that some list has, folded.
 fn known_names() -> HashSet<String> {
     [
         list!("us-given-names-female"),

@@ -32,7 +32,7 @@ const ROLES: &[(&str, Role)] = &[
 ];
 
 impl Role {
-    /// Whether this is somebody who treats: DOCTOR rather than PATIENT.
+    /// Returns whether this is somebody who treats: DOCTOR rather than PATIENT.
     pub(crate) fn treats(self) -> bool {
         matches!(
             self,
@@ -40,7 +40,7 @@ impl Role {
         )
     }
 
-    /// Whether this is a nurse, therapist or technician.
+    /// Returns whether this is a nurse, therapist or technician.
     pub(crate) fn assists(self) -> bool {
         matches!(self, Self::Staff | Self::Staff2)
     }
@@ -356,7 +356,7 @@ pub(crate) const FILLERS: &[&str] = &[
 ];
 
 impl Slot {
-    /// The slot of `{name}`; `None` if the name is unknown.
+    /// Returns the slot of `{name}`; `None` if the name is unknown.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         let named = |name: &str| DAYS.iter().find(|(key, _)| *key == name).map(|&(_, day)| day);
         match name {

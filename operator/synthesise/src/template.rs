@@ -128,7 +128,7 @@ fn count(nodes: &[Node], small: &mut usize, letters: &mut usize) {
     }
 }
 
-/// Whether nothing among `nodes` identifies anybody.
+/// Returns whether nothing among `nodes` identifies anybody.
 fn bare(nodes: &[Node]) -> Result<(), &'static str> {
     for node in nodes {
         match node {

@@ -44,12 +44,12 @@ impl<'w> Writer<'w> {
         Self { cast, carriers }
     }
 
-    /// The source of choices, when the page is done.
+    /// Returns the source of choices, when the page is done.
     pub(crate) fn into_chance(self) -> Chance {
         self.cast.chance
     }
 
-    /// A document with identifiers.
+    /// Returns a document with identifiers.
     pub(crate) fn document(&mut self) -> Page {
         let mut page = Page::default();
         match self.cast.chance.weighted(SORTS, Some(Kind::Note)) {
@@ -87,7 +87,7 @@ impl<'w> Writer<'w> {
         page
     }
 
-    /// A document without an identifier.
+    /// Returns a document without an identifier.
     pub(crate) fn negative(&mut self) -> Page {
         let mut page = Page::default();
         let of_carrier = !self.carriers.is_empty() && self.cast.chance.often(0.4);

@@ -120,7 +120,7 @@ fn check_rows(member: &dyn Tagger) {
     }
 }
 
-/// A note that carries identifiers, so that the `known` member has something to find.
+/// Returns a note that carries identifiers, so that the `known` member has something to find.
 fn event(text: &str) -> NoteEvent {
     let known = [
         (KnownKind::Patient, "Tessa M. Hargrove"),

@@ -48,7 +48,7 @@ impl Default for ContextConfig {
 }
 
 impl ContextConfig {
-    /// The member these settings describe.
+    /// Returns the member these settings describe.
     ///
     /// # Errors
     /// [`LabelError::Missing`] if the label set has no place for one of its labels.

@@ -133,8 +133,8 @@ impl ExternalConfig {
         })
     }
 
-    /// A digest of the predictions themselves, for the fingerprint of a configuration: other predictions under the same
-    /// path are another member.
+    /// Returns a digest of the predictions themselves, for the fingerprint of a configuration: other
+    /// predictions under the same path are another member.
     ///
     /// # Errors
     /// [`ExternalError::Corpus`].
@@ -233,7 +233,7 @@ impl External {
         self.predictions.len()
     }
 
-    /// Whether it has none.
+    /// Returns whether it has none.
     pub fn is_empty(&self) -> bool {
         self.predictions.is_empty()
     }

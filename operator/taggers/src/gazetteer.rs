@@ -43,7 +43,7 @@ impl Default for GazetteerConfig {
 }
 
 impl GazetteerConfig {
-    /// The member these settings describe.
+    /// Returns the member these settings describe.
     ///
     /// # Errors
     /// [`LabelError::Missing`] if the label set has no place for one of its labels.

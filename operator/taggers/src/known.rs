@@ -45,7 +45,7 @@ impl Default for KnownConfig {
 }
 
 impl KnownConfig {
-    /// The member these settings describe.
+    /// Returns the member these settings describe.
     ///
     /// # Errors
     /// [`LabelError::Missing`] if the label set has no place for one of the kinds.

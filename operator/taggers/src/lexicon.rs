@@ -33,7 +33,7 @@ impl Flags {
     /// Not looked up yet.
     pub(crate) const UNREAD: Self = Self(1 << 15);
 
-    /// Whether one of `others` is among them.
+    /// Returns whether one of `others` is among them.
     pub(crate) const fn any(self, others: Self) -> bool {
         self.0 & others.0 != 0
     }
@@ -150,7 +150,7 @@ pub(crate) struct WordTable<V> {
 }
 
 impl<V: Copy> WordTable<V> {
-    /// A table of words of at most 31 bytes; of a word that stands twice, `merge` makes one value.
+    /// Creates a table of words of at most 31 bytes; of a word that stands twice, `merge` makes one value.
     pub(crate) fn new(pairs: impl Iterator<Item = (&'static str, V)>, merge: impl Fn(V, V) -> V) -> Self {
         let mut table = Self {
             values: WordMap::default(),
@@ -192,7 +192,7 @@ impl Lexicon {
         Self(WordTable::new(pairs, |a, b| a | b))
     }
 
-    /// The flags of a folded word.
+    /// Returns the flags of a folded word.
     #[inline]
     pub(crate) fn flags(&self, word: &str) -> Flags {
         self.0.get(word).unwrap_or_default()

@@ -94,7 +94,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// The same language with its words.
+    /// Returns the same language with its words.
     const fn text(self) -> lethe_text::Language {
         match self {
             Self::En => lethe_text::Language::English,

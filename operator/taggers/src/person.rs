@@ -63,7 +63,7 @@ enum Kind {
 }
 
 impl Reading<'_, '_> {
-    /// The name that begins at token `i`, if what stands there can be one under this evidence.
+    /// Returns the name that begins at token `i`, if what stands there can be one under this evidence.
     pub(crate) fn name_at(&self, i: usize, evidence: Evidence) -> Option<Name> {
         let mut start = i;
         // "Dr. de la Fuente": particles go first only where a name is sure to follow.
@@ -161,7 +161,7 @@ impl Reading<'_, '_> {
         Some(name)
     }
 
-    /// Whether a given name stands after "Surname,".
+    /// Returns whether a given name stands after "Surname,".
     fn reversed_goes_on(&self, at: usize, evidence: Evidence, name: &Name) -> bool {
         if name.words > 2 || self.ends_line(at.wrapping_sub(1)) {
             return false;
@@ -251,7 +251,8 @@ impl Reading<'_, '_> {
         Some(Unit { last, kind })
     }
 
-    /// Whether the lists have the tokens `first` to `last` as an eponym: "Epstein-Barr" stands in them as two words.
+    /// Returns whether the lists have the tokens `first` to `last` as an eponym: "Epstein-Barr" stands in
+    /// them as two words.
     fn is_hyphenated_eponym(&self, first: usize, last: usize) -> bool {
         let words = &self.words;
         let whole = words.note.tokens_span(first, last).of(words.note.text);
@@ -287,7 +288,7 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// Whether a unit can be the next of a name.
+    /// Returns whether a unit can be the next of a name.
     fn accepts(&self, i: usize, unit: Unit, evidence: Evidence, so_far: Name) -> bool {
         let shapeless = self.is_shapeless(i);
         let first = so_far.words == 0;
@@ -354,8 +355,8 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// Whether a given name that begins a sentence, and may be an ordinary word there, has a common surname after it:
-    /// "John Smith came", "Mark A. Hill has".
+    /// Returns whether a given name that begins a sentence, and may be an ordinary word there, has a common
+    /// surname after it: "John Smith came", "Mark A. Hill has".
     fn surname_follows(&self, i: usize, next: usize) -> bool {
         let mut at = next;
         if self.case(at).is_capital() && self.get(at).len() == 1 {
@@ -367,7 +368,8 @@ impl Reading<'_, '_> {
             && self.name_weight(at) >= 100
     }
 
-    /// Whether a name ends with token `i` because of what lies after it. Two blanks amid a name are a slip.
+    /// Returns whether a name ends with token `i` because of what lies after it. Two blanks amid a name are a
+    /// slip.
     fn ends_name(&self, i: usize) -> bool {
         if !self.ends_field(i) {
             return false;
@@ -389,12 +391,12 @@ impl Reading<'_, '_> {
         self.vocabulary.given(entry).max(self.vocabulary.surname(entry))
     }
 
-    /// Whether token `i` is a name that is no ordinary or medical word besides.
+    /// Returns whether token `i` is a name that is no ordinary or medical word besides.
     pub(crate) fn is_plain_name(&self, i: usize) -> bool {
         self.is_capital(i) && self.kind(i) == Kind::Name
     }
 
-    /// Whether token `i` can be no part of a name.
+    /// Returns whether token `i` can be no part of a name.
     pub(crate) fn is_no_name(&self, i: usize) -> bool {
         self.kind(i) == Kind::Other
     }

@@ -80,7 +80,7 @@ impl PhrasesConfig {
         })
     }
 
-    /// A digest of the dictionary: other phrases under the same path are another member.
+    /// Returns a digest of the dictionary: other phrases under the same path are another member.
     ///
     /// # Errors
     /// [`PhrasesError::Load`].

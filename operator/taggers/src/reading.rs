@@ -61,7 +61,7 @@ pub(crate) struct Sought {
 }
 
 impl Sought {
-    /// Whether nothing is looked for within this entry.
+    /// Returns whether nothing is looked for within this entry.
     pub(crate) fn is_passed(&self, found: &Match<'_>) -> bool {
         found.last > found.first && found.entry.lists().intersects(self.passed)
     }
@@ -182,7 +182,7 @@ impl<'d, 'n> Reading<'d, 'n> {
         self.spanish = spanish * 14 > words.len();
     }
 
-    /// How many tokens there are.
+    /// Returns the number of tokens.
     pub(crate) fn len(&self) -> usize {
         self.words.len()
     }
@@ -229,7 +229,7 @@ impl<'d, 'n> Reading<'d, 'n> {
         cell.get()
     }
 
-    /// Whether token `i` has one of these flags.
+    /// Returns whether token `i` has one of these flags.
     pub(crate) fn flag(&self, i: usize, flags: Flags) -> bool {
         let Some(cell) = self.flags.get(i) else {
             return false;
@@ -240,13 +240,13 @@ impl<'d, 'n> Reading<'d, 'n> {
         cell.get().any(flags)
     }
 
-    /// Whether token `i` has one of these traits.
+    /// Returns whether token `i` has one of these traits.
     #[inline]
     pub(crate) fn is(&self, i: usize, traits: Traits) -> bool {
         self.traits(i).any(traits)
     }
 
-    /// The dictionary's entry of token `i`.
+    /// Returns the dictionary's entry of token `i`.
     ///
     /// # Panics
     /// If there is no such token.
@@ -259,17 +259,18 @@ impl<'d, 'n> Reading<'d, 'n> {
         }
     }
 
-    /// Whether a line ends after token `i` other than by being wrapped.
+    /// Returns whether a line ends after token `i` other than by being wrapped.
     pub(crate) fn ends_line(&self, i: usize) -> bool {
         self.layout.get(i).is_none_or(|flags| flags & ENDS_LINE != 0)
     }
 
-    /// Whether token `i` stands in a line in capitals.
+    /// Returns whether token `i` stands in a line in capitals.
     pub(crate) fn in_caps(&self, i: usize) -> bool {
         self.layout.get(i).is_some_and(|flags| flags & CAPS != 0)
     }
 
-    /// Whether token `i` and the next stand apart like columns of a form: a tab or two blanks, or a line's end.
+    /// Returns whether token `i` and the next stand apart like columns of a form: a tab or two blanks, or a
+    /// line's end.
     #[inline]
     pub(crate) fn ends_field(&self, i: usize) -> bool {
         if self.words.glued(i) {
@@ -283,7 +284,7 @@ impl<'d, 'n> Reading<'d, 'n> {
         start - end > 1 && !self.words.note.text.as_bytes()[end..start].contains(&b'\n')
     }
 
-    /// Whether token `i` begins a sentence or a line, so that its capital says nothing.
+    /// Returns whether token `i` begins a sentence or a line, so that its capital says nothing.
     pub(crate) fn starts_sentence(&self, i: usize) -> bool {
         i == 0
             || self.ends_line(i - 1)
@@ -295,13 +296,13 @@ impl<'d, 'n> Reading<'d, 'n> {
             }
     }
 
-    /// Whether token `i` is written as a name is: with a capital, or anyhow in a note that has none.
+    /// Returns whether token `i` is written as a name is: with a capital, or anyhow in a note that has none.
     #[inline]
     pub(crate) fn is_capital(&self, i: usize) -> bool {
         self.case(i).is_capital() || (self.all_lower && self.case(i) == Case::Lower)
     }
 
-    /// The entries that were sought, in the note's order.
+    /// Returns the entries that were sought, in the note's order.
     pub(crate) fn found(&self) -> impl Iterator<Item = Match<'d>> {
         self.found.iter().map(|found| {
             let (first, last) = (found.first as usize, found.last as usize);
@@ -315,12 +316,13 @@ impl<'d, 'n> Reading<'d, 'n> {
         })
     }
 
-    /// Whether capitals say nothing at token `i`.
+    /// Returns whether capitals say nothing at token `i`.
     pub(crate) fn is_shapeless(&self, i: usize) -> bool {
         self.all_lower || self.in_caps(i)
     }
 
-    /// Whether what follows token `last` makes an eponym or a brand of it: "Foley catheter", "Blake chest drain".
+    /// Returns whether what follows token `last` makes an eponym or a brand of it: "Foley catheter", "Blake
+    /// chest drain".
     pub(crate) fn is_eponym(&self, last: usize) -> bool {
         let next = last + 1;
         if self.ends_line(last) || next >= self.len() {
@@ -335,7 +337,8 @@ impl<'d, 'n> Reading<'d, 'n> {
                 && !possessive)
     }
 
-    /// Whether a noun in lower case follows in the same sentence, as after a brand: "Medtronic cage", "St. Jude valve".
+    /// Returns whether a noun in lower case follows in the same sentence, as after a brand: "Medtronic cage",
+    /// "St. Jude valve".
     pub(crate) fn is_before_noun(&self, last: usize) -> bool {
         let next = last + 1;
         !self.all_lower

@@ -52,7 +52,7 @@ impl RuleConfig {
     /// Every kind, as a configuration names it.
     pub const KINDS: [&str; 6] = ["known", "pattern", "context", "gazetteer", "external", "phrases"];
 
-    /// The member's name in votes and audit.
+    /// Returns the member's name in votes and audit.
     pub fn name(&self) -> &str {
         match self {
             Self::Known(_) => "known",
@@ -92,7 +92,7 @@ impl RuleConfig {
     }
 }
 
-/// The rule members with their default settings, in the order of their votes: the surest first.
+/// Returns the rule members with their default settings, in the order of their votes: the surest first.
 pub fn default_rules() -> Vec<RuleConfig> {
     vec![
         RuleConfig::Known(KnownConfig::default()),

@@ -62,7 +62,7 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// Whether one word of a name is found again by itself: no particle, no half of "McLean".
+    /// Returns whether one word of a name is found again by itself: no particle, no half of "McLean".
     fn stands_alone(&self, at: usize, last: usize) -> bool {
         self.case(at).is_word()
             && self.get(at).len() > 1

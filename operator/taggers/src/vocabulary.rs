@@ -42,7 +42,7 @@ impl Traits {
     /// A nationality, language, ethnic group, department or similar: capitalised, and no name.
     pub(crate) const OTHER: Self = Self(1 << 14);
 
-    /// Whether any of `others` is among them.
+    /// Returns whether any of `others` is among them.
     pub(crate) const fn any(self, others: Self) -> bool {
         self.0 & others.0 != 0
     }
@@ -131,7 +131,7 @@ impl Vocabulary {
         }
     }
 
-    /// The traits of a word.
+    /// Returns the traits of a word.
     #[inline]
     pub(crate) fn traits(&self, entry: Entry<'_>) -> Traits {
         match entry.list_set() {
@@ -155,13 +155,13 @@ impl Vocabulary {
         most(entry, self.cities)
     }
 
-    /// Whether a folded word is an ordinary word of the notes' languages.
+    /// Returns whether a folded word is an ordinary word of the notes' languages.
     pub(crate) fn is_common_word(&self, word: &str) -> bool {
         self.dictionary.word(word).lists().intersects(self.words)
     }
 }
 
-/// The traits of a word that these lists hold.
+/// Returns the traits of a word that these lists hold.
 fn of_lists(by_list: &[Traits], lists: ListSet) -> Traits {
     let each = lists.iter().map(|list| by_list[list.index()]);
     each.fold(Traits::default(), |traits, of| traits | of)

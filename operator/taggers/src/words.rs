@@ -19,12 +19,12 @@ pub(crate) enum Case {
 }
 
 impl Case {
-    /// Whether it begins with a capital.
+    /// Returns whether it begins with a capital.
     pub(crate) const fn is_capital(self) -> bool {
         matches!(self, Self::Title | Self::Upper)
     }
 
-    /// Whether it is a word.
+    /// Returns whether it is a word.
     pub(crate) const fn is_word(self) -> bool {
         matches!(self, Self::Lower | Self::Title | Self::Upper)
     }
@@ -131,7 +131,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// How many tokens there are.
+    /// Returns the number of tokens.
     pub(crate) fn len(&self) -> usize {
         self.shapes.len()
     }
@@ -185,14 +185,15 @@ impl<'a> Words<'a> {
         self.shape(i).byte()
     }
 
-    /// The bytes of token `i`, its ASCII letters in lower case: for comparing with words that have no accents.
+    /// Returns the bytes of token `i`, its ASCII letters in lower case: for comparing with words that have no
+    /// accents.
     #[inline]
     pub(crate) fn bytes(&self, i: usize) -> &[u8] {
         let span = self.note.tokens.span(i);
         &self.lower.as_bytes()[span.start()..span.end()]
     }
 
-    /// The token `back` places before `i`, folded; empty before the start.
+    /// Returns the token `back` places before `i`, folded; empty before the start.
     pub(crate) fn before(&self, i: usize, back: usize) -> &str {
         i.checked_sub(back).map_or("", |at| self.get(at))
     }
@@ -203,7 +204,7 @@ impl<'a> Words<'a> {
         self.shape(i).case()
     }
 
-    /// Whether nothing lies between token `i` and the next.
+    /// Returns whether nothing lies between token `i` and the next.
     #[inline]
     pub(crate) fn glued(&self, i: usize) -> bool {
         self.shape(i).is(Shape::GLUED)

@@ -14,7 +14,7 @@ pub enum Case {
 }
 
 impl Case {
-    /// The case of `text`. A single capital is `Title`: nothing tells that more would be capitals.
+    /// Returns the case of `text`. A single capital is `Title`: nothing tells that more would be capitals.
     pub fn of(text: &str) -> Self {
         let (mut upper, mut lower) = (0u32, 0u32);
         for c in text.chars() {

@@ -2,7 +2,7 @@
 //!
 //! The functions ignore blanks and hyphens between digits unless they say otherwise, and accept letters in either case.
 
-/// The digits among `bytes`, as numbers.
+/// Returns the digits among `bytes`, as numbers.
 fn digits(bytes: &[u8]) -> impl DoubleEndedIterator<Item = u32> + Clone + '_ {
     bytes
         .iter()
@@ -15,7 +15,7 @@ pub fn count(bytes: &[u8]) -> usize {
     digits(bytes).count()
 }
 
-/// The remainder of the digits' number, after `prefix`, by `modulus`.
+/// Returns the remainder of the digits' number, after `prefix`, by `modulus`.
 fn remainder(prefix: u64, numbers: impl Iterator<Item = u32>, modulus: u64) -> u64 {
     numbers.fold(prefix % modulus, |rest, digit| {
         (rest * 10 + u64::from(digit)) % modulus

@@ -11,7 +11,7 @@ static NUMBERS: LazyLock<HashMap<String, (u8, Language)>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The single words for numbers of a language, folded, with their values.
+/// Returns the single words for numbers of a language, folded, with their values.
 fn words_of(words: &Words) -> impl Iterator<Item = (String, u8)> {
     let fold = |(value, word): (u8, &&str)| (crate::fold(word), value);
     let forms = words.number_forms.iter();

@@ -11,7 +11,8 @@ type Slot = Arc<OnceLock<Arc<dyn Any + Send + Sync>>>;
 pub(super) struct Shared(Mutex<HashMap<(TypeId, u64), Slot>>);
 
 impl Shared {
-    /// The value of this type under `key`, made by the first who asks; others who ask meanwhile wait for it.
+    /// Returns the value of this type under `key`, made by the first who asks; others who ask meanwhile wait
+    /// for it.
     pub(super) fn get<T: Any + Send + Sync>(&self, key: u64, make: impl FnOnce() -> T) -> Arc<T> {
         let slot = {
             // Nothing panics while the lock is held: `make` runs after it is given back.

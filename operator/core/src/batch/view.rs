@@ -22,7 +22,7 @@ pub struct NoteView<'a> {
 }
 
 impl<'a> NoteView<'a> {
-    /// The text of token `i`.
+    /// Returns the text of token `i`.
     ///
     /// # Panics
     /// If there is no such token.
@@ -45,7 +45,7 @@ impl<'a> NoteView<'a> {
         Span::between(self.tokens.ends[i], end as u32).of(self.text)
     }
 
-    /// The span from token `first` to token `last`, both included.
+    /// Returns the span from token `first` to token `last`, both included.
     ///
     /// # Panics
     /// If there is no such token.
@@ -54,7 +54,7 @@ impl<'a> NoteView<'a> {
         Span::between(self.tokens.starts[first], self.tokens.ends[last])
     }
 
-    /// The identifiers that the event carries of its patient.
+    /// Returns the identifiers that the event carries of its patient.
     pub fn known(&self) -> impl Iterator<Item = (KnownKind, &'a str)> {
         let (from, to) = range(self.known, self.row);
         let fields = self.known.values().as_struct();
@@ -93,7 +93,7 @@ impl<'a> Tokens<'a> {
         self.starts.len()
     }
 
-    /// Whether there are no tokens.
+    /// Returns whether there are no tokens.
     pub const fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
@@ -125,7 +125,7 @@ impl<'a> Tokens<'a> {
         })
     }
 
-    /// All of them, in order.
+    /// Returns all of them, in order.
     pub fn iter(&self) -> impl Iterator<Item = Token> + 'a {
         let tokens = *self;
         (0..tokens.len()).map(move |i| Token {
@@ -134,7 +134,8 @@ impl<'a> Tokens<'a> {
         })
     }
 
-    /// The index of the first token that starts at or after byte `offset`; the number of tokens if none does.
+    /// Returns the index of the first token that starts at or after byte `offset`; the number of tokens if
+    /// none does.
     pub fn at_or_after(&self, offset: usize) -> usize {
         self.starts.partition_point(|&start| (start as usize) < offset)
     }

@@ -65,8 +65,8 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// The longest value that begins at a token and ends before `free_to`, as the token itself does: its origin, and how many tokens it
-    /// has. Of words that the token is in several cases the last.
+    /// Returns the longest value that begins at a token and ends before `free_to`, as the token itself does:
+    /// its origin, and how many tokens it has. Of words that the token is in several cases the last.
     pub(super) fn at(&self, note: NoteView<'_>, token: usize, free_to: usize) -> Option<(usize, usize)> {
         let first = note.word(token);
         let begun = self.begun.get(&first.to_lowercase())?;
@@ -111,7 +111,7 @@ mod tests {
     /// A value and whether other cases are it too.
     type Value<'a> = (Vec<&'a str>, bool);
 
-    /// The longest value at a token, of equal ones the last: by comparing all.
+    /// Returns the longest value at a token, of equal ones the last: by comparing all.
     fn by_comparing(
         values: &[Value<'_>],
         note: NoteView<'_>,

@@ -108,7 +108,7 @@ pub struct Measured {
 }
 
 impl BundleManifest {
-    /// A page of this program's versions.
+    /// Creates a page of this program's versions.
     pub fn new(labels: &LabelSet, combine: Rule, provenance: Provenance, members: Vec<Part>) -> Self {
         let ships = LabelSet::built_in_set(labels.id()).is_some_and(|set| set.to_toml() == labels.to_toml());
         Self {

@@ -12,7 +12,7 @@ use crate::Fitted;
 const MEMBERS: &str = "members";
 
 impl Part {
-    /// A trained model as a member: `write` copies its folder.
+    /// Creates a trained model as a member: `write` copies its folder.
     pub fn model(name: &str) -> Self {
         let mut member = toml::Table::new();
         member.insert("kind".to_owned(), "model".into());
@@ -20,7 +20,7 @@ impl Part {
         Self::of(name, member)
     }
 
-    /// A member that nobody trains, with its default settings.
+    /// Creates a member that nobody trains, with its default settings.
     pub fn rule(kind: &str) -> Self {
         let mut member = toml::Table::new();
         member.insert("kind".to_owned(), kind.into());

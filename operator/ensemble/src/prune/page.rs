@@ -136,8 +136,8 @@ fn head(out: &mut String, pruned: &Pruned, held_out: &[HeldOut]) {
     }
 }
 
-/// The papers' figure as an SVG file: F1 against the threshold on held-out documents, or, without, on those that were
-/// pruned by.
+/// Returns the papers' figure as an SVG file: F1 against the threshold on held-out documents, or, without, on
+/// those that were pruned by.
 pub fn picture(pruned: &Pruned, held_out: Option<&HeldOut>) -> String {
     let drawing = held_out.map_or_else(|| fitted_curve(pruned), |one| evaluated_curve(pruned, one));
     alone(&drawing, &style())

@@ -206,7 +206,7 @@ impl Point {
     }
 }
 
-/// The score from which a single vote suffices; infinite where no score does.
+/// Returns the score from which a single vote suffices; infinite where no score does.
 fn bound(score: Option<f32>) -> f32 {
     score.unwrap_or(f32::INFINITY)
 }
@@ -234,8 +234,8 @@ impl Path {
 }
 
 impl Pruned {
-    /// The vote of the chosen members alone, in the order of [`Pruned::chosen`]: their places among them are its
-    /// indices.
+    /// Returns the vote of the chosen members alone, in the order of [`Pruned::chosen`]: their places among
+    /// them are its indices.
     pub fn voting(&self) -> Voting {
         let members = &self.chosen.members;
         let always = members.iter().enumerate();

@@ -27,7 +27,7 @@ impl<'a> Features<'a> {
         Self { ranks, labels }
     }
 
-    /// How many features there are.
+    /// Returns the number of features.
     pub(super) const fn dimension(&self) -> usize {
         self.members() * WAYS + WAYS + 1 + self.members() + self.labels + LONGEST + 1
     }
@@ -36,7 +36,7 @@ impl<'a> Features<'a> {
         self.ranks.len()
     }
 
-    /// A note's candidates and their features.
+    /// Returns a note's candidates and their features.
     pub(super) fn of_note(
         &self,
         note: NoteView<'_>,
@@ -45,7 +45,7 @@ impl<'a> Features<'a> {
         self.rows(note, predictions).unzip()
     }
 
-    /// A note's candidates, each with its features.
+    /// Returns a note's candidates, each with its features.
     pub(super) fn rows<'s>(
         &'s self,
         note: NoteView<'s>,

@@ -163,7 +163,7 @@ impl Chain {
         }
     }
 
-    /// The state before token `t` on the best path to its state.
+    /// Returns the state before token `t` on the best path to its state.
     #[inline]
     fn before(&self, scratch: &Scratch, t: usize, state: u8) -> u8 {
         let back = scratch.back[t * self.layout.width + usize::from(state)];

@@ -49,8 +49,8 @@ impl Chain {
         &scratch.first
     }
 
-    /// The logarithm of the sum over all paths. Where only the first state's marginals are kept, they are in `scratch.first`, or
-    /// all states' in `scratch.marginals`.
+    /// Returns the logarithm of the sum over all paths. Where only the first state's marginals are kept, they
+    /// are in `scratch.first`, or all states' in `scratch.marginals`.
     fn sums(&self, before: Option<u8>, scores: &[f32], kept: Kept, scratch: &mut Scratch) -> f64 {
         scratch.by_exact = false;
         if self.local {

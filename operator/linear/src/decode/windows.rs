@@ -30,13 +30,13 @@ pub(super) struct Long {
 }
 
 impl Decoder {
-    /// Whether the words of a note must have numbers to be decoded in windows.
+    /// Returns whether the words of a note must have numbers to be decoded in windows.
     pub(crate) const fn is_numbered(&self) -> bool {
         self.greedy.is_some()
     }
 
-    /// The spans of a long note with their scores, as [`Decoder::spans`] gives those of a batch. Calls `advance` after each
-    /// window.
+    /// Returns the spans of a long note with their scores, as [`Decoder::spans`] gives those of a batch.
+    /// Calls `advance` after each window.
     ///
     /// # Errors
     /// As `advance`, which ends the work.

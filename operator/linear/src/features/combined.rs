@@ -58,7 +58,7 @@ pub(super) struct Combined {
 }
 
 impl Combined {
-    /// An empty table for so many tokens.
+    /// Creates an empty table for so many tokens.
     pub(super) fn new(tokens: usize) -> Self {
         let mut table = Table {
             ends: Vec::with_capacity(tokens + 1),
@@ -99,7 +99,8 @@ mod tests {
     use crate::features::layout::{Gap, lay_out};
     use crate::features::words::{Lists, Words};
 
-    /// Each token's combinations as the table has them and as they are made for it alone, and how many types there are.
+    /// Returns each token's combinations as the table has them and as they are made for it alone, and how
+    /// many types there are.
     fn both(tokens: &[(&str, TokenKind)], gaps: &[Gap]) -> (Vec<[Vec<u64>; 2]>, usize) {
         let lists = Lists {
             tagger: None,

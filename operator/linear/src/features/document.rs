@@ -139,7 +139,7 @@ impl Evidence {
     }
 }
 
-/// The field that a token stands in, if it stands near its start.
+/// Returns the field that a token stands in, if it stands near its start.
 fn key_of(place: &Place) -> u64 {
     if place.in_key || place.since > 12 {
         0

@@ -1,6 +1,6 @@
 //! Features as 64-bit numbers: what a template says of a value, without a string in between.
 
-/// A bijection of 64 bits that leaves no pattern: SplitMix64's finaliser (Steele et al. 2014).
+/// Returns a bijection of 64 bits that leaves no pattern: SplitMix64's finaliser (Steele et al. 2014).
 #[inline]
 pub(super) const fn mix(mut x: u64) -> u64 {
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -14,7 +14,7 @@ pub(super) const fn pair(a: u64, b: u64) -> u64 {
     mix(a.rotate_left(23) ^ b.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d).wrapping_add(a)
 }
 
-/// The feature that template `template` makes of a value.
+/// Returns the feature that template `template` makes of a value.
 #[inline]
 pub(super) const fn feature(template: u64, value: u64) -> u64 {
     pair(template.wrapping_mul(0xd6e8_feb8_6659_fd93), value)
@@ -29,7 +29,8 @@ pub(super) fn of_bytes(bytes: &[u8]) -> u64 {
     })
 }
 
-/// A word's bytes as a key: the bytes themselves where sixteen hold them, else a hash that no short word has.
+/// Returns a word's bytes as a key: the bytes themselves where sixteen hold them, else a hash that no short
+/// word has.
 #[inline]
 pub(super) fn word_key(text: &[u8], start: usize, end: usize) -> u128 {
     let len = end - start;

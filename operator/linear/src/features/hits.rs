@@ -13,7 +13,7 @@ use super::lists::Groups;
 /// Features of single tokens of one note, to be sorted by token.
 pub(super) type Hits = Vec<(u32, u64)>;
 
-/// A token's part in a span.
+/// Returns a token's part in a span.
 fn part(i: usize, first: usize, last: usize) -> u64 {
     match (i == first, i == last) {
         (true, true) => 3,
@@ -98,7 +98,8 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// The members that read the text alone: what an event carries of its patient is not in any corpus.
+    /// Returns the members that read the text alone: what an event carries of its patient is not in any
+    /// corpus.
     pub(super) fn new(dictionary: &Arc<Dictionary>) -> Self {
         let labels = LabelSet::i2b2_2014();
         let members: Vec<Arc<dyn Tagger>> = default_rules()
@@ -157,7 +158,7 @@ impl Rules {
     }
 }
 
-/// The tokens of an annotation; `names` are its member's, by label.
+/// Returns the tokens of an annotation; `names` are its member's, by label.
 fn found_by(names: &[u64], note: &NoteView<'_>, annotation: &Annotation) -> Found {
     let first = note
         .tokens

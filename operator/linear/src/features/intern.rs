@@ -22,7 +22,7 @@ impl Interner {
         self.len = 0;
     }
 
-    /// The number of `key`; `next` if it is new, and then `true`.
+    /// Returns the number of `key`; `next` if it is new, and then `true`.
     #[inline]
     pub(super) fn id(&mut self, key: u64, next: u32) -> (u32, bool) {
         if self.len * 2 >= self.slots.len() {
@@ -65,7 +65,8 @@ pub(super) struct Interned<'s> {
 }
 
 impl<'s> Interned<'s> {
-    /// An empty table for `tokens` tokens, of which about `types` differ. What lies outside a note has no features.
+    /// Creates an empty table for `tokens` tokens, of which about `types` differ. What lies outside a note
+    /// has no features.
     pub(super) fn new(interner: &'s mut Interner, tokens: usize, types: usize) -> Self {
         interner.reset(types);
         Self {

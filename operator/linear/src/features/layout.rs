@@ -63,7 +63,7 @@ pub(super) struct Place {
     pub(super) chunk_marks: u8,
 }
 
-/// The gap that this text makes.
+/// Returns the gap that this text makes.
 pub(super) fn gap_of(between: &[u8]) -> Gap {
     match between {
         [] => Gap::Glued,
@@ -80,11 +80,11 @@ pub(super) fn gap_of(between: &[u8]) -> Gap {
 pub(super) trait Laid {
     /// How many tokens the note has.
     fn tokens(&self) -> usize;
-    /// The word of a token at most [`BEHIND`] before or [`AHEAD`] after the given one.
+    /// Returns the word of a token at most [`BEHIND`] before or [`AHEAD`] after the given one.
     fn word(&self, token: usize) -> &Word;
     /// What lies before a token, whichever; after the last for their number.
     fn gap(&self, token: usize) -> Gap;
-    /// Whether a token, whichever, is a mark, and its [`Word::mark`].
+    /// Returns whether a token, whichever, is a mark, and its [`Word::mark`].
     fn mark(&self, token: usize) -> (bool, u8);
 }
 
@@ -138,7 +138,7 @@ mod tests {
     use crate::features::lists::Groups;
     use crate::features::words::{Lists, Words};
 
-    /// Each token's text and place.
+    /// Returns each token's text and place.
     fn places(text: &str) -> Vec<(String, Place)> {
         let (batch, dictionary) = (NoteBatch::from_texts([text]).unwrap(), Dictionary::builtin());
         let (note, groups) = (batch.note(0), Groups::new(&dictionary));

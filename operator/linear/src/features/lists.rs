@@ -65,12 +65,12 @@ impl Groups {
         }
     }
 
-    /// Whether an entry says what stands after it.
+    /// Returns whether an entry says what stands after it.
     pub(super) fn is_cue(&self, entry: Entry<'_>) -> bool {
         entry.lists().intersects(self.cues)
     }
 
-    /// The groups that hold an entry, as bits.
+    /// Returns the groups that hold an entry, as bits.
     pub(super) fn of(&self, entry: Entry<'_>) -> u64 {
         entry
             .lists()
@@ -78,7 +78,7 @@ impl Groups {
             .fold(0, |bits, list| bits | self.by_list[list.index()])
     }
 
-    /// The names of these groups, hashed.
+    /// Returns the names of these groups, hashed.
     pub(super) fn names(&self, bits: u64) -> impl Iterator<Item = u64> {
         self.groups
             .iter()
@@ -87,7 +87,7 @@ impl Groups {
             .map(|(_, group)| group.name)
     }
 
-    /// The groups' names as one number, whatever their order.
+    /// Returns the groups' names as one number, whatever their order.
     pub(super) fn all(&self, bits: u64) -> u64 {
         self.names(bits).fold(0, pair)
     }

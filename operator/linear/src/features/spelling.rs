@@ -32,7 +32,7 @@ impl Form {
     }
 }
 
-/// A bit for a mark that tells what it stands in: of addresses of the net, dates, numbers.
+/// Returns a bit for a mark that tells what it stands in: of addresses of the net, dates, numbers.
 pub(super) fn mark(text: &str) -> u8 {
     match text {
         "@" => 1,
@@ -67,7 +67,8 @@ pub(super) fn number_class(text: &str) -> u64 {
     }
 }
 
-/// The case of each letter, digits as one class, marks as themselves; up to eight of a run, and each run once.
+/// Returns the case of each letter, digits as one class, marks as themselves; up to eight of a run, and each
+/// run once.
 pub(super) fn shapes(text: &str) -> (u64, u64) {
     let (mut full, mut short, mut run, mut last) = (0, 0, 0, 0);
     for c in text.chars() {

@@ -164,7 +164,7 @@ impl<'s> Tables<'s> {
         push_parts(&mut self.parts, tags, tokens);
     }
 
-    /// The columns: every table that the settings ask for, and where it is read.
+    /// Returns the columns: every table that the settings ask for, and where it is read.
     pub(super) fn finish(self, notes: Vec<Range<usize>>, config: &FeatureConfig) -> Columns {
         let [own, near, far] = self.words.tables;
         let mut columns = Columns {

@@ -12,7 +12,7 @@ use super::words::Word;
 /// Features of combinations a token has at most.
 pub(super) const COMBINED: usize = 16;
 
-/// A distance by ever wider steps.
+/// Returns a distance by ever wider steps.
 fn bucket(n: u16) -> u64 {
     match n {
         0..=5 => u64::from(n),

@@ -123,13 +123,13 @@ fn find(
     }
 }
 
-/// The tokens whose words are read for the places of `tokens`.
+/// Returns the tokens whose words are read for the places of `tokens`.
 fn around(tokens: &Range<usize>, count: usize) -> Range<usize> {
     tokens.start.saturating_sub(BEHIND)..(tokens.end + AHEAD).min(count)
 }
 
 impl Extractor {
-    /// The windows of a row, of `size` tokens each. With `numbered`, words have numbers.
+    /// Returns the windows of a row, of `size` tokens each. With `numbered`, words have numbers.
     ///
     /// # Errors
     /// [`TagError::OverBudget`].
@@ -313,7 +313,7 @@ impl Iterator for Windows<'_, '_> {
 }
 
 impl Windows<'_, '_> {
-    /// The numbers of a window's words.
+    /// Returns the numbers of a window's words.
     fn number(&mut self, window: Range<usize>) -> Vec<u32> {
         let (note, Some(numbers)) = (&self.note, &mut self.numbers) else {
             return Vec::new();

@@ -152,7 +152,7 @@ impl Words {
         }
     }
 
-    /// A word that was found.
+    /// Returns a word that was found.
     pub(super) fn word(&self, word: usize) -> &Word {
         &self.words[word]
     }

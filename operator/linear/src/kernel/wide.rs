@@ -42,7 +42,7 @@ pub(crate) fn widely<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// A sum held to the range of 16 bits.
+/// Returns a sum held to the range of 16 bits.
 #[inline(always)]
 pub(crate) fn narrow(sum: i32) -> i16 {
     sum.clamp(i16::MIN.into(), i16::MAX.into()) as i16

@@ -37,7 +37,7 @@ impl Form {
 }
 
 impl Model {
-    /// The bytes of the model. The same weights give the same bytes.
+    /// Returns the bytes of the model. The same weights give the same bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Writer::default();
         out.bytes(MAGIC);

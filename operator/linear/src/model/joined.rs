@@ -15,7 +15,7 @@ impl Model {
         })
     }
 
-    /// Whether it has weights of a feature, by its salted hash.
+    /// Returns whether it has weights of a feature, by its salted hash.
     pub(crate) fn knows(&self, hash: u64) -> bool {
         self.hashes.binary_search(&(hash >> 24)).is_ok()
     }

@@ -28,7 +28,7 @@ impl Place {
         Self((row as u32) << 8)
     }
 
-    /// The number of the row; `None` if the feature has no row.
+    /// Returns the number of the row; `None` if the feature has no row.
     #[inline]
     pub(crate) const fn row(self) -> Option<u32> {
         if self.0 & 255 == 0 {
@@ -110,7 +110,7 @@ impl Lookup {
         self.width
     }
 
-    /// Whether the feature may exist. `false` is certain.
+    /// Returns whether the feature may exist. `false` is certain.
     #[inline]
     pub(crate) fn may_have(&self, hash: u64) -> bool {
         let part = (hash >> (self.shift - FILTER)) as usize;
@@ -141,7 +141,7 @@ impl Lookup {
         }
     }
 
-    /// The entries of a place that has no row.
+    /// Returns the entries of a place that has no row.
     #[inline]
     fn at(&self, Place(place): Place) -> &[(u8, i16)] {
         let start = (place >> 8) as usize;
@@ -167,7 +167,7 @@ impl Lookup {
         }
     }
 
-    /// The rows that places name.
+    /// Returns the rows that places name.
     pub(crate) fn rows(&self) -> &[i16] {
         &self.rows
     }
@@ -187,7 +187,7 @@ impl Lookup {
     }
 }
 
-/// The part of a hash that tells features of neighbouring places apart: bits 24 to 55, and never 0.
+/// Returns the part of a hash that tells features of neighbouring places apart: bits 24 to 55, and never 0.
 #[inline]
 const fn mark(hash: u64) -> u32 {
     (hash >> 24) as u32 | 1

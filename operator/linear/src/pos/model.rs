@@ -186,7 +186,7 @@ impl PosTagger {
         tag as u8
     }
 
-    /// The tagger as a file's bytes; the same tagger gives the same bytes.
+    /// Returns the tagger as a file's bytes; the same tagger gives the same bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         out.extend(VERSION.to_le_bytes());
@@ -247,7 +247,7 @@ fn add(to: &mut Row, row: &Row) {
     }
 }
 
-/// The first of the best.
+/// Returns the first of the best.
 #[inline]
 pub(super) fn best<S: PartialOrd + Copy>(scores: &[S; TAGS.len()]) -> usize {
     let mut best = 0;

@@ -197,7 +197,7 @@ impl Accuracy {
         accuracy
     }
 
-    /// The share of hits; 0 of nothing.
+    /// Returns the share of hits; 0 of nothing.
     pub fn share(self) -> f64 {
         self.hits as f64 / self.tokens.max(1) as f64
     }
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
     use crate::pos::{PosError, Vectors};
 
-    /// A language of four words, in which "run" is a verb after a noun and a noun after an article.
+    /// Returns a language of four words, in which "run" is a verb after a noun and a noun after an article.
     fn sentences() -> Vec<Sentence> {
         let tag = |name: &str| TAGS.iter().position(|tag| *tag == name).unwrap() as u8;
         let (det, noun, verb) = (tag("DET"), tag("NOUN"), tag("VERB"));

@@ -59,7 +59,7 @@ impl Expected {
         Self::of(free, &scores, scratch)
     }
 
-    /// The score that a field with these steps gives on average.
+    /// Returns the score that a field with these steps gives on average.
     fn score(&self, chain: &Chain, scores: &[f32]) -> f64 {
         let mut sum = 0.0;
         for (p, score) in self.marginals.iter().zip(scores) {
@@ -71,7 +71,7 @@ impl Expected {
         sum
     }
 
-    /// The tags that are likeliest, token by token.
+    /// Returns the tags that are likeliest, token by token.
     pub(crate) fn tags(&self, states: &States) -> Vec<u16> {
         let width = states.width();
         let one = |row: &[f32]| {

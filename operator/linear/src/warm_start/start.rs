@@ -47,7 +47,7 @@ impl Start {
         start
     }
 
-    /// Each feature's old weights, by state.
+    /// Returns each feature's old weights, by state.
     pub(crate) fn features(&self) -> impl Iterator<Item = (u32, &[(u8, f32)])> {
         let start = |feature: usize| if feature == 0 { 0 } else { self.ends[feature - 1] };
         let one = move |(feature, &end): (usize, &u32)| {

@@ -74,7 +74,7 @@ impl Brier {
         }
     }
 
-    /// The first member's weight; a half where both have always said the same.
+    /// Returns the first member's weight; a half where both have always said the same.
     pub fn weight(self) -> f64 {
         if self.under > 0.0 {
             (self.over / self.under).clamp(0.0, 1.0)
@@ -96,7 +96,8 @@ pub struct Weight {
 }
 
 impl Weight {
-    /// The best weight on documents that neither member was fitted to; `batch` has their texts, in their order.
+    /// Returns the best weight on documents that neither member was fitted to; `batch` has their texts, in
+    /// their order.
     ///
     /// # Errors
     /// [`WeightedError::Tags`] or [`WeightedError::Label`].
@@ -184,7 +185,7 @@ impl Matching {
         })
     }
 
-    /// The probabilities of a member's tags as those of the common ones.
+    /// Returns the probabilities of a member's tags as those of the common ones.
     fn common(&self, member: usize, marginals: &[f32]) -> Vec<f32> {
         let (to, tags) = (&self.to[member], self.tags.len());
         let mut all = vec![0.0; marginals.len() / to.len() * tags];
@@ -209,7 +210,7 @@ pub struct Weighted {
 }
 
 impl Weighted {
-    /// The mixture under a name of its own; `weight` names the members as well.
+    /// Returns the mixture under a name of its own; `weight` names the members as well.
     ///
     /// # Errors
     /// [`WeightedError`].
@@ -242,7 +243,8 @@ impl Weighted {
         })
     }
 
-    /// The most likely tags that follow the scheme, token by token independent otherwise, and each token's probability.
+    /// Returns the most likely tags that follow the scheme, token by token independent otherwise, and each
+    /// token's probability.
     fn annotate(
         &self,
         note: NoteView<'_>,

@@ -8,7 +8,8 @@ use lethe_learn::{Marginals, Scheme, TagSet};
 
 use super::Probabilistic;
 
-/// The tags of both: all labels of either, by name; last and only tokens apart only where both tell them.
+/// Returns the tags of both: all labels of either, by name; last and only tokens apart only where both tell
+/// them.
 pub fn together(first: &TagSet, second: &TagSet) -> TagSet {
     let mut labels = [first.labels(), second.labels()].concat();
     labels.sort_unstable();
@@ -30,7 +31,8 @@ pub struct Widened {
 }
 
 impl Widened {
-    /// The member under tags of [`together`]; `None` if these lack one of its labels, or tell parts that it does not.
+    /// Returns the member under tags of [`together`]; `None` if these lack one of its labels, or tell parts
+    /// that it does not.
     pub fn new(member: Probabilistic, tags: &TagSet) -> Option<Self> {
         let to = places(member.tags(), tags)?;
         Some(Self {

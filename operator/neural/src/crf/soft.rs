@@ -11,7 +11,7 @@ use crate::kernel::Buffer;
 const LEAST: f32 = 1e-30;
 
 impl Crf {
-    /// The layer that weighs all transitions of the scheme the same.
+    /// Returns the layer that weighs all transitions of the scheme the same.
     pub(crate) fn free(&self, allowed: &Allowed) -> Self {
         let n = self.tags;
         Self::new(self.isa, allowed, &vec![0.0; n * n], &vec![0.0; n], &vec![0.0; n])

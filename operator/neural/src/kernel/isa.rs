@@ -15,7 +15,7 @@ pub(super) enum Kind {
 }
 
 impl Isa {
-    /// The widest that this processor has.
+    /// Returns the widest that this processor has.
     pub fn best() -> Self {
         Self::all().last().copied().unwrap_or(Self(Kind::Portable))
     }

@@ -76,7 +76,7 @@ pub struct Step<'a> {
     pub keep: bool,
 }
 
-/// Whether rows `from..from + rows` and `to..to + rows` are apart.
+/// Returns whether rows `from..from + rows` and `to..to + rows` are apart.
 const fn apart(from: usize, to: usize, rows: usize) -> bool {
     from + rows <= to || to + rows <= from
 }

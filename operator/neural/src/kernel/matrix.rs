@@ -55,7 +55,7 @@ impl Matrix {
         self.k
     }
 
-    /// The instruction set it is packed for.
+    /// Returns the instruction set it is packed for.
     pub const fn isa(&self) -> Isa {
         self.isa
     }
@@ -108,7 +108,7 @@ impl Matrix {
         Some(self.task_unchecked(rows, a.as_ptr(), a_stride, c.as_mut_ptr(), self.width()))
     }
 
-    /// The task without its checks, for [`super::lstm`], which makes its own.
+    /// Returns the task without its checks, for [`super::lstm`], which makes its own.
     pub(super) fn task_unchecked(
         &self,
         rows: usize,
@@ -143,7 +143,8 @@ pub struct Affine {
 }
 
 impl Affine {
-    /// A packed matrix and what its columns have of themselves; columns that `bias` lacks have nothing.
+    /// Creates a packed matrix and what its columns have of themselves; columns that `bias` lacks have
+    /// nothing.
     ///
     /// # Panics
     /// If `bias` has more numbers than the matrix columns.
@@ -153,7 +154,7 @@ impl Affine {
         Self { matrix, bias: padded }
     }
 
-    /// The matrix.
+    /// Returns the matrix.
     pub const fn matrix(&self) -> &Matrix {
         &self.matrix
     }

@@ -26,11 +26,11 @@ pub(super) trait Simd: Copy {
     unsafe fn fma(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
     unsafe fn min(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn max(a: Self::V, b: Self::V) -> Self::V;
-    /// The nearest whole numbers.
+    /// Returns the nearest whole numbers.
     unsafe fn round(a: Self::V) -> Self::V;
     /// `a * 2^n` for whole `n` from -126 to 126.
     unsafe fn scale(a: Self::V, n: Self::V) -> Self::V;
-    /// A first guess at `1 / a`.
+    /// Creates a first guess at `1 / a`.
     unsafe fn reciprocal_guess(a: Self::V) -> Self::V;
 
     /// `1 / a` to about one unit in the last place: the guess and one step of Newton's.

@@ -79,8 +79,8 @@ pub(crate) struct Parts<'r, 'n> {
 }
 
 impl Parts<'_, '_> {
-    /// The next sequences, of at least `size` tokens together where the note has as many: the first of them, and what was
-    /// read, counted from that.
+    /// Returns the next sequences, of at least `size` tokens together where the note has as many: the first
+    /// of them, and what was read, counted from that.
     pub(crate) fn next(&mut self, size: usize, memory: &mut Memory) -> Option<(usize, Read)> {
         let (first, mut end) = (self.next, self.next);
         let mut read = Read::default();

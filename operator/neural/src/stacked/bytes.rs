@@ -24,8 +24,9 @@ pub enum StackedError {
 }
 
 impl Stacked {
-    /// The network as bytes, the same for the same network: the format's name, sizes as little-endian `u32`, labels as
-    /// length and UTF-8, parameters as little-endian `f32`, and the SHA-256 digest of what is before it.
+    /// Returns the network as bytes, the same for the same network: the format's name, sizes as little-endian
+    /// `u32`, labels as length and UTF-8, parameters as little-endian `f32`, and the SHA-256 digest of what
+    /// is before it.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         let mut put = |n: usize| bytes.extend_from_slice(&(n as u32).to_le_bytes());

@@ -31,7 +31,7 @@ struct Layer {
 }
 
 impl Layer {
-    /// The two directions' weights, as they were used.
+    /// Returns the two directions' weights, as they were used.
     fn weights<'a>(params: &'a Params, at: usize, recurrent: &'a [Vec<f32>; 2]) -> [Weights<'a>; 2] {
         let [fore, back] = lstm(params, at);
         [(fore, &recurrent[0]), (back, &recurrent[1])].map(|(side, recurrent)| Weights { recurrent, ..side })
@@ -146,8 +146,8 @@ impl Learner<'_> {
         }
     }
 
-    /// The gradient of a layer from that of its states ([`columns`] of them a row): added to `grads`; that of its inputs,
-    /// [`columns`] of them a row.
+    /// Returns the gradient of a layer from that of its states ([`columns`] of them a row): added to `grads`;
+    /// that of its inputs, [`columns`] of them a row.
     #[expect(clippy::too_many_arguments, reason = "the operands of a layer's gradient")]
     fn backward(
         &self,

@@ -31,7 +31,7 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Whether every size has a meaning and none is beyond what tags and memory can bear.
+    /// Returns whether every size has a meaning and none is beyond what tags and memory can bear.
     pub(super) fn check(&self) -> Result<(), StackedError> {
         let sizes = [
             (self.embedding, 1024),
@@ -54,7 +54,7 @@ impl Shape {
         self.members * self.embedding
     }
 
-    /// The table's row of a member's tag.
+    /// Returns the table's row of a member's tag.
     ///
     /// # Panics
     /// If the member has no such tag: its neighbour's row would be taken for it.

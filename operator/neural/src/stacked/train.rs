@@ -27,7 +27,7 @@ pub(super) fn check(settings: &StackedSettings) -> Result<(), StackedError> {
     Ok(())
 }
 
-/// The parameters of a network that was fitted.
+/// Returns the parameters of a network that was fitted.
 pub(super) fn train(
     shape: &Shape,
     tags: &TagSet,

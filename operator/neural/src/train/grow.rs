@@ -15,8 +15,8 @@ const UNKNOWN: usize = 0;
 /// The row of fields that have none of their own.
 const OTHER_FIELD: usize = 1;
 
-/// A network as it was, with rows for the words and characters of these notes and columns for new tags; and which rows of
-/// its word table are new and of a word that the notes have once.
+/// Returns a network as it was, with rows for the words and characters of these notes and columns for new
+/// tags; and which rows of its word table are new and of a word that the notes have once.
 ///
 /// Every old number stays. A new word begins with its vector in `vectors`, or as the row by which it was read before, so
 /// that without new labels the network says what it said; scores of new labels begin as those of an untrained network.

@@ -38,7 +38,7 @@ pub(crate) struct Ground<'a> {
     pub(crate) teacher: Option<&'a (dyn Marginals + Sync)>,
 }
 
-/// The resulting network, and the strict micro-F1 on the held-out set before and after.
+/// Returns the resulting network, and the strict micro-F1 on the held-out set before and after.
 pub(crate) fn self_train(
     network: &Network,
     from: &str,
@@ -163,7 +163,7 @@ pub(crate) fn self_train(
     Ok((Network::new(kind, model, training), before, after))
 }
 
-/// Each token's word, in the order of the corpus.
+/// Returns each token's word, in the order of the corpus.
 fn words(batch: &NoteBatch) -> Vec<(&str, TokenKind)> {
     let mut words = Vec::new();
     for row in 0..batch.len() {

@@ -104,7 +104,7 @@ impl Checkpoint {
         })
     }
 
-    /// An error about a key of `config.json`.
+    /// Returns an error about a key of `config.json`.
     pub(super) fn fault(&self, key: &str, problem: &str) -> TransformerError {
         TransformerError::Config {
             path: self.folder.join("config.json"),

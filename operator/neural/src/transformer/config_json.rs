@@ -18,7 +18,7 @@ pub(super) struct ConfigJson {
 }
 
 impl ConfigJson {
-    /// An error about a key.
+    /// Returns an error about a key.
     pub(super) fn fault(&self, key: &str, problem: impl Into<String>) -> TransformerError {
         TransformerError::Config {
             path: self.path.clone(),
@@ -32,7 +32,7 @@ impl ConfigJson {
         self.keys.get(key).filter(|value| !value.is_null())
     }
 
-    /// A whole number; the other one if it is not given.
+    /// Returns a whole number; the other one if it is not given.
     pub(super) fn number(&self, key: &str, otherwise: Option<usize>) -> Result<usize, TransformerError> {
         let Some(value) = self.get(key) else {
             return otherwise.ok_or_else(|| self.fault(key, "is missing"));
@@ -45,12 +45,12 @@ impl ConfigJson {
         }
     }
 
-    /// A size, which must be given and not be 0.
+    /// Returns a size, which must be given and not be 0.
     pub(super) fn size(&self, key: &str) -> Result<usize, TransformerError> {
         self.size_or(key, None)
     }
 
-    /// A size, which must not be 0.
+    /// Returns a size, which must not be 0.
     pub(super) fn size_or(&self, key: &str, otherwise: Option<usize>) -> Result<usize, TransformerError> {
         match self.number(key, otherwise)? {
             0 => Err(self.fault(key, "is 0")),
@@ -58,7 +58,7 @@ impl ConfigJson {
         }
     }
 
-    /// A number of layers.
+    /// Returns a number of layers.
     pub(super) fn layers(&self, key: &str) -> Result<usize, TransformerError> {
         match self.size(key)? {
             layers if layers > MOST_LAYERS => Err(self.fault(key, format!("is more than {MOST_LAYERS}"))),
@@ -66,7 +66,7 @@ impl ConfigJson {
         }
     }
 
-    /// A number of heads, which must divide the size under `of`.
+    /// Returns a number of heads, which must divide the size under `of`.
     pub(super) fn heads(&self, key: &str, of: &str) -> Result<usize, TransformerError> {
         let (hidden, heads) = (self.size(of)?, self.size(key)?);
         if hidden % heads == 0 {
@@ -85,7 +85,7 @@ impl ConfigJson {
         }
     }
 
-    /// A text; the other one if it is not given.
+    /// Returns a text; the other one if it is not given.
     pub(super) fn text(&self, key: &str, otherwise: &'static str) -> Result<&str, TransformerError> {
         match self.get(key) {
             None => Ok(otherwise),
@@ -93,7 +93,7 @@ impl ConfigJson {
         }
     }
 
-    /// A switch; the other setting if it is not given.
+    /// Returns a switch; the other setting if it is not given.
     pub(super) fn switch(&self, key: &str, otherwise: bool) -> Result<bool, TransformerError> {
         match self.get(key) {
             None => Ok(otherwise),

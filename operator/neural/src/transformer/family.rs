@@ -90,7 +90,7 @@ fn same(name: &str) -> Place {
     Place::Named(name.to_owned())
 }
 
-/// A name of RoBERTa's with another prefix.
+/// Returns a name of RoBERTa's with another prefix.
 fn renamed(name: &str, prefix: &str) -> Place {
     let Some(rest) = name.strip_prefix("roberta.") else {
         return same(name);

@@ -139,7 +139,7 @@ fn mean(sum: f32, count: usize) -> f32 {
     (sum / count as f32).clamp(0.0, 1.0)
 }
 
-/// A label's part and its name without the prefix.
+/// Returns a label's part and its name without the prefix.
 fn part(label: &str) -> (Part, &str) {
     let known = [
         ("B", Part::Begin),

@@ -69,7 +69,7 @@ impl Pieces {
         self.before.len()
     }
 
-    /// The text's sub-words, without special ones, and the bytes that each stands for.
+    /// Returns the text's sub-words, without special ones, and the bytes that each stands for.
     pub(super) fn encode(&self, text: &str) -> Result<Encoded, TagError> {
         let encoding = self.tokenizer.encode(text, false);
         // The library's message could quote the text.

@@ -68,7 +68,7 @@ pub(super) fn load<T>(
     })
 }
 
-/// An error without the trace that candle may add.
+/// Returns an error without the trace that candle may add.
 fn first_line(error: &Error) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
 }

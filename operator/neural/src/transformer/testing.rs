@@ -54,8 +54,8 @@ fn table(shapes: &mut Shapes, name: &str, rows: usize) {
     shapes.push((format!("{name}.weight"), vec![rows, HIDDEN]));
 }
 
-/// The tensors of BERT and of those that name theirs in its way; `parts` of attention are query, key and value, and for
-/// DeBERTa more of the kind.
+/// Returns the tensors of BERT and of those that name theirs in its way; `parts` of attention are query, key
+/// and value, and for DeBERTa more of the kind.
 fn usual(config: &Value, prefix: &str, parts: &[&str]) -> Shapes {
     let number = |key: &str| config[key].as_u64().map_or(0, |n| n as usize);
     let (mut shapes, embeddings) = (Shapes::new(), format!("{prefix}.embeddings"));
@@ -171,7 +171,7 @@ fn modernbert() -> Shapes {
     shapes
 }
 
-/// A configuration with these keys besides those that all have.
+/// Returns a configuration with these keys besides those that all have.
 fn config(keys: Value, words: usize, positions: usize) -> Value {
     let labels: serde_json::Map<String, Value> = (LABELS.iter().enumerate())
         .map(|(i, label)| (i.to_string(), json!(label)))
@@ -215,8 +215,9 @@ impl Tiny {
         }
     }
 
-    /// A BERT that calls a sub-word by its own class whatever is around it: the first piece of a number `B-DATE`, the
-    /// others `I-DATE`, "tessa" `B-PER`, "har" `I-PER`, and all else, "##grove" too, `O`.
+    /// Creates a BERT that calls a sub-word by its own class whatever is around it: the first piece of a
+    /// number `B-DATE`, the others `I-DATE`, "tessa" `B-PER`, "har" `I-PER`, and all else, "##grove" too,
+    /// `O`.
     pub(super) fn lookup() -> Self {
         let mut vocabulary: Vec<(String, usize)> = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "##grove"]
             .iter()
@@ -252,7 +253,8 @@ impl Tiny {
         tiny
     }
 
-    /// A checkpoint of random weights whose sub-words are bytes, with these keys in its configuration.
+    /// Creates a checkpoint of random weights whose sub-words are bytes, with these keys in its
+    /// configuration.
     pub(super) fn random(keys: Value) -> Self {
         let mut alphabet: Vec<char> = ByteLevel::alphabet().into_iter().collect();
         alphabet.sort_unstable();
@@ -286,14 +288,14 @@ impl Tiny {
         Self::new(config, shapes, tokenizer, 0.6)
     }
 
-    /// A RoBERTa of random weights.
+    /// Creates a RoBERTa of random weights.
     pub(super) fn roberta() -> Self {
         Self::random(
             json!({"model_type": "roberta", "type_vocab_size": 2, "layer_norm_eps": 1e-5, "pad_token_id": 1}),
         )
     }
 
-    /// A tensor's numbers.
+    /// Returns a tensor's numbers.
     pub(super) fn weight(&mut self, name: &str) -> &mut Vec<f32> {
         &mut self.weights.get_mut(name).unwrap().1
     }
@@ -311,7 +313,7 @@ impl Tiny {
         std::fs::write(folder.join("tokenizer.json"), self.tokenizer.to_string()).unwrap();
     }
 
-    /// A folder with the checkpoint, and settings for a member over it.
+    /// Returns a folder with the checkpoint, and settings for a member over it.
     pub(super) fn made(&self) -> (TempDir, TransformerConfig) {
         let folder = tempfile::tempdir().unwrap();
         self.write(folder.path(), DType::F32);

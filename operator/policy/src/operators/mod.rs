@@ -70,7 +70,7 @@ impl Dates {
 
 /// Says what is written in a span's place.
 pub(crate) trait Operator: Send + Sync + fmt::Debug {
-    /// Whether it needs a code of the vault for its spans. The vault is queried once per note.
+    /// Returns whether it needs a code of the vault for its spans. The vault is queried once per note.
     fn wants_code(&self) -> bool {
         false
     }
@@ -87,7 +87,7 @@ pub(crate) trait Operator: Send + Sync + fmt::Debug {
     fn write<'a>(&self, item: &Item<'a>, note: &mut Note<'a>) -> Result<Replacement, ReplaceError>;
 }
 
-/// The operator of this name.
+/// Returns the operator of this name.
 pub(crate) fn operator(operation: &Operation, parts: &Parts) -> Box<dyn Operator> {
     match operation {
         Operation::Tag { numbered } => Box::new(tag::Tag {
@@ -124,7 +124,7 @@ pub(crate) fn operator(operation: &Operation, parts: &Parts) -> Box<dyn Operator
     }
 }
 
-/// A replacement that depends on no key.
+/// Returns a replacement that depends on no key.
 fn bare(action: &'static str, text: String) -> Replacement {
     Replacement {
         text,
@@ -134,7 +134,7 @@ fn bare(action: &'static str, text: String) -> Replacement {
     }
 }
 
-/// The label in brackets: what is written where an operator does not understand a span.
+/// Returns the label in brackets: what is written where an operator does not understand a span.
 fn tagged(item: &Item<'_>) -> Replacement {
     bare("tag", format!("[{}]", item.label.name))
 }

@@ -126,8 +126,8 @@ fn entry(text: &str, number: usize, table: &DeTable<'_>) -> Result<Entry, KeyErr
     })
 }
 
-/// Whether this can be a key's id: what tokens, file footers and audit rows can hold as it is, and too short for a secret
-/// that somebody wrote in the wrong place.
+/// Returns whether this can be a key's id: what tokens, file footers and audit rows can hold as it is, and
+/// too short for a secret that somebody wrote in the wrong place.
 pub(crate) fn is_id(text: &str) -> bool {
     (1..=ID_CHARACTERS).contains(&text.len())
         && text
@@ -168,7 +168,7 @@ fn decoded(line: usize, text: &str) -> Result<Zeroizing<Vec<u8>>, KeyError> {
     Ok(bytes)
 }
 
-/// The bytes of an even number of hexadecimal digits.
+/// Returns the bytes of an even number of hexadecimal digits.
 fn hex(text: &str) -> Option<Zeroizing<Vec<u8>>> {
     let digits = text.as_bytes();
     if !digits.len().is_multiple_of(2) || !digits.iter().all(u8::is_ascii_hexdigit) {
@@ -182,7 +182,7 @@ fn hex(text: &str) -> Option<Zeroizing<Vec<u8>>> {
     Some(bytes)
 }
 
-/// The bytes of base64, in a buffer that is wiped also when the text turns out to be none.
+/// Returns the bytes of base64, in a buffer that is wiped also when the text turns out to be none.
 fn base64(engine: &GeneralPurpose, text: &str) -> Option<Zeroizing<Vec<u8>>> {
     let mut bytes = Zeroizing::new(vec![0; text.len()]);
     let length = engine.decode_slice(text, &mut bytes).ok()?;
@@ -234,7 +234,7 @@ fn ring(entries: &[Entry]) -> Result<Keyring, KeyError> {
     })
 }
 
-/// The 1-based line of a byte offset.
+/// Returns the 1-based line of a byte offset.
 fn line(text: &str, offset: usize) -> usize {
     1 + text.bytes().take(offset).filter(|&byte| byte == b'\n').count()
 }

@@ -68,7 +68,8 @@ impl Keyring {
         }
     }
 
-    /// A new key of this id as a `[[keys]]` table, ready to be written to a file of mode 0600. Its state is `current`.
+    /// Returns a new key of this id as a `[[keys]]` table, ready to be written to a file of mode 0600. Its
+    /// state is `current`.
     ///
     /// # Errors
     ///

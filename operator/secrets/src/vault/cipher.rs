@@ -34,7 +34,7 @@ impl Cipher {
         }
     }
 
-    /// The key that a vault names, if it is that key.
+    /// Returns the key that a vault names, if it is that key.
     pub(super) fn of_vault(keyring: &Keyring, form: i32, id: &str, check: &[u8]) -> Result<Self, VaultError> {
         if form != FORM {
             return Err(VaultError::Form {
@@ -70,14 +70,14 @@ impl Cipher {
         wanted.iter().map(hash).collect()
     }
 
-    /// The entry of a value under its code.
+    /// Returns the entry of a value under its code.
     pub(super) fn close(&self, code: Code, key: &VaultKey<'_>) -> Vec<u8> {
         let VaultKey { label, scope, value } = key;
         let plain = Zeroizing::new(format!("{}:{}:{label}{scope}{value}", label.len(), scope.len()));
         self.entries.close(&[&code.to_string()], &plain)
     }
 
-    /// The value of an entry.
+    /// Returns the value of an entry.
     pub(super) fn open(&self, code: Code, closed: &[u8]) -> Result<Entry, VaultError> {
         let damaged = || VaultError::Damaged {
             what: format!("the entry of the code {code} does not open"),
@@ -121,7 +121,7 @@ pub(super) fn missing<'a>(
         .collect()
 }
 
-/// All codes, when none is missing any more.
+/// Returns all codes, when none is missing any more.
 pub(super) fn complete(
     hashes: &[Hash],
     found: &[Option<Code>],

@@ -299,7 +299,7 @@ fn create(connection: &mut Connection, keyring: &Keyring) -> rusqlite::Result<()
     transaction.commit()
 }
 
-/// The cipher of the key that the vault belongs to.
+/// Returns the cipher of the key that the vault belongs to.
 fn owner(connection: &Connection, path: &Path, keyring: &Keyring) -> Result<Cipher, VaultError> {
     let read = || -> rusqlite::Result<_> {
         let form = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
@@ -323,7 +323,7 @@ fn owner(connection: &Connection, path: &Path, keyring: &Keyring) -> Result<Ciph
     Cipher::of_vault(keyring, form, &id, &check)
 }
 
-/// The codes that are there, in the order of the hashes. Takes no write lock.
+/// Returns the codes that are there, in the order of the hashes. Takes no write lock.
 fn look_up(connection: &Connection, hashes: &[Hash]) -> rusqlite::Result<Vec<Option<Code>>> {
     // One snapshot for all: a lock taken once instead of for each.
     let snapshot = (hashes.len() > 1)

@@ -29,7 +29,7 @@ pub(super) enum Token<'t> {
     Mark,
 }
 
-/// The parts of a folded text.
+/// Returns the parts of a folded text.
 pub(super) fn tokens(folded: &str) -> Vec<Token<'_>> {
     let raw = split(folded);
     let mut out = Vec::with_capacity(raw.len());
@@ -101,7 +101,7 @@ fn one<'t>(raw: &[&'t str], at: usize, part: &'t str) -> (Token<'t>, usize) {
     (token, 1)
 }
 
-/// A number in figures: "94", "94.5", "94 6/12", "1,080", "90s".
+/// Returns a number in figures: "94", "94.5", "94 6/12", "1,080", "90s".
 fn figures<'t>(part: &'t str, get: &impl Fn(usize) -> &'t str) -> (Token<'t>, usize) {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let mut used = 1;
@@ -151,7 +151,7 @@ fn figures<'t>(part: &'t str, get: &impl Fn(usize) -> &'t str) -> (Token<'t>, us
     )
 }
 
-/// A number in words at `at`: its value, whether it is Spanish, and how many parts it takes.
+/// Returns a number in words at `at`: its value, whether it is Spanish, and how many parts it takes.
 fn spelt(raw: &[&str], at: usize) -> Option<(u32, bool, usize)> {
     let get = |i: usize| raw.get(i).copied().unwrap_or_default();
     let (mut total, mut spanish, mut used) = (0, false, 0);

@@ -70,7 +70,7 @@ impl Parser<'_> {
         Some(())
     }
 
-    /// The mark between the number at `at` and the next token, and where that is.
+    /// Returns the mark between the number at `at` and the next token, and where that is.
     pub(super) fn apart(&self, at: usize) -> Option<(char, usize)> {
         let (mark, next) = (self.tok(at + 1), self.tok(at + 2));
         let close = mark.glued && next.glued;

@@ -45,7 +45,7 @@ impl Tok {
     }
 }
 
-/// The tokens of `text`; `None` if it has more than a date can have, or numbers too long for one.
+/// Returns the tokens of `text`; `None` if it has more than a date can have, or numbers too long for one.
 pub(super) fn tokens(text: &str) -> Option<Vec<Tok>> {
     const MOST: usize = 40;
     let mut out: Vec<Tok> = Vec::with_capacity(12);

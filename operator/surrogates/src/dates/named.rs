@@ -6,7 +6,8 @@ use super::words::{Form, Name, Sense};
 use crate::Language;
 
 impl Parser<'_> {
-    /// The month's name that belongs to the day at `at`: behind an ordinal, a full stop, "of", "de", a dash or a slash.
+    /// Returns the month's name that belongs to the day at `at`: behind an ordinal, a full stop, "of", "de",
+    /// a dash or a slash.
     pub(super) fn month_behind(&mut self, at: usize) -> Option<usize> {
         let mut next = self.ordinal(at, false);
         let mark = self.tok(next);
@@ -92,7 +93,7 @@ impl Parser<'_> {
         Some(())
     }
 
-    /// The language and form of a name that leaves them open.
+    /// Returns the language and form of a name that leaves them open.
     pub(super) fn settle(&self, at: usize, name: Name, bound: bool) -> Name {
         let stop = self.tok(at + 1).mark('.') && self.tok(at + 1).glued;
         let form = match name.form {

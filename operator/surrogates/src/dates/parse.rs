@@ -303,7 +303,7 @@ impl Parser<'_> {
     }
 }
 
-/// The value of a Roman numeral from I to XII.
+/// Returns the value of a Roman numeral from I to XII.
 pub(super) fn roman(word: &str) -> Option<i8> {
     let place = ROMAN.iter().position(|name| name.eq_ignore_ascii_case(word))?;
     i8::try_from(place + 1).ok()

@@ -20,7 +20,7 @@ impl Parser<'_> {
         true
     }
 
-    /// The token behind the time at `at`.
+    /// Returns the token behind the time at `at`.
     pub(super) fn one_time(&self, mut at: usize) -> Option<usize> {
         if self.tok(at).mark(',') {
             at += 1;

@@ -69,7 +69,7 @@ use Language::{English as En, German as De, Spanish as Es};
 
 const DAY_LONGER_EN: [&str; 7] = ["Mon", "Tues", "Weds", "Thurs", "Fri", "Sat", "Sun"];
 
-/// The name of month 1 to 12.
+/// Returns the name of month 1 to 12.
 pub(super) fn month(number: i8, language: Language, form: Form) -> Option<&'static str> {
     let list = match form {
         Short => &language.words().months_short,
@@ -78,7 +78,7 @@ pub(super) fn month(number: i8, language: Language, form: Form) -> Option<&'stat
     list.get(usize::try_from(number - 1).ok()?).copied()
 }
 
-/// The name of weekday 0 to 6, and the letter that makes it a plural.
+/// Returns the name of weekday 0 to 6, and the letter that makes it a plural.
 pub(super) fn weekday(number: i8, language: Language, form: Form) -> Option<(&'static str, &'static str)> {
     let list = match (language, form) {
         (En, Longer) => &DAY_LONGER_EN,
@@ -91,13 +91,13 @@ pub(super) fn weekday(number: i8, language: Language, form: Form) -> Option<(&'s
     Some((name, if plural { "s" } else { "" }))
 }
 
-/// The name of season 0 to 3.
+/// Returns the name of season 0 to 3.
 pub(super) fn season(number: i8, language: Language) -> Option<&'static str> {
     let list = &language.words().seasons;
     list.get(usize::try_from(number).ok()?).copied()
 }
 
-/// The sense of a folded word.
+/// Returns the sense of a folded word.
 pub(super) fn sense(word: &str) -> Sense {
     match NAMES.get(word) {
         Some(sense) => *sense,
@@ -177,7 +177,7 @@ fn month_sense(word: &str, name: MonthName) -> Sense {
     Sense::Month(name.number as i8, Name { language, form })
 }
 
-/// The sense of a word that joins or introduces the parts of a date.
+/// Returns the sense of a word that joins or introduces the parts of a date.
 fn connective(word: &str) -> Sense {
     match word {
         "of" | "de" => Sense::Of,

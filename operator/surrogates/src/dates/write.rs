@@ -17,7 +17,7 @@ const YEAR: i64 = 3_652_425;
 const FURTHEST: u32 = 3_660_000;
 
 impl Written<'_> {
-    /// The date `days` later, in the same form. `None` if it would leave the years 1 to 9999.
+    /// Returns the date `days` later, in the same form. `None` if it would leave the years 1 to 9999.
     pub fn shift(&self, days: i32) -> Option<String> {
         // Nothing within the calendar moves further.
         if days.unsigned_abs() > FURTHEST {

@@ -162,7 +162,7 @@ impl Cues {
         Sort::Part
     }
 
-    /// The places of single letters with full stops that spell a degree: "M.D.".
+    /// Returns the places of single letters with full stops that spell a degree: "M.D.".
     fn dotted(&self, text: &str, words: &[Word]) -> Vec<usize> {
         let mut out = vec![];
         let mut i = 1;
@@ -229,7 +229,7 @@ fn split(text: &str) -> Vec<Word> {
     out
 }
 
-/// Whether two letters or more follow the apostrophe at `at`: "O'Brien", not "Smith's".
+/// Returns whether two letters or more follow the apostrophe at `at`: "O'Brien", not "Smith's".
 fn goes_on(text: &str, at: usize, apostrophe: char) -> bool {
     let behind = text.get(at + apostrophe.len_utf8()..).unwrap_or_default();
     behind.chars().take(2).filter(|c| c.is_alphabetic()).count() == 2
@@ -247,7 +247,7 @@ fn is_mark(c: char) -> bool {
 mod tests {
     use super::*;
 
-    /// The mention's words: parts in brackets, initials in braces, digits in angles.
+    /// Returns the mention's words: parts in brackets, initials in braces, digits in angles.
     fn sorted(text: &str) -> String {
         let dictionary = Dictionary::builtin();
         let cues = Cues::new(&dictionary).unwrap();

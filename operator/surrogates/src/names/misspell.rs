@@ -14,7 +14,7 @@ pub(super) enum Slip {
     Changed(usize),
 }
 
-/// The one error that makes `wrong` of `right`; `None` if they are equal or further apart.
+/// Returns the one error that makes `wrong` of `right`; `None` if they are equal or further apart.
 pub(super) fn slip(right: &str, wrong: &str) -> Option<Slip> {
     let (right_len, wrong_len) = (right.chars().count(), wrong.chars().count());
     if right_len.abs_diff(wrong_len) > 1 {

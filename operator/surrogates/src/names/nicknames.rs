@@ -177,7 +177,7 @@ pub const NICKNAMES: &[(&str, &[&str])] = &[
     ("toni", &["antonio"]),
 ];
 
-/// The given names that a folded nickname stands for.
+/// Returns the given names that a folded nickname stands for.
 pub(super) fn given(nickname: &str) -> Option<&'static [&'static str]> {
     let found = NICKNAMES.iter().find(|(nick, _)| *nick == nickname)?;
     Some(found.1)

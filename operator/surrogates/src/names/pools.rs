@@ -168,7 +168,8 @@ impl Pools {
         Ok(pools)
     }
 
-    /// The class of a name that may be drawn; `None` for rare names, ordinary words, diseases and drugs.
+    /// Returns the class of a name that may be drawn; `None` for rare names, ordinary words, diseases and
+    /// drugs.
     fn drawable(&self, dictionary: &Dictionary, folded: &str, number: u32) -> Option<Class> {
         if !folded.bytes().all(|byte| byte.is_ascii_lowercase()) {
             return None;
@@ -302,7 +303,7 @@ impl Pools {
         short.map(Vec::as_slice).into_iter().chain(rest)
     }
 
-    /// Whether the folded name is written with an accent in the lists.
+    /// Returns whether the folded name is written with an accent in the lists.
     pub(super) fn is_accented(&self, folded: &str) -> bool {
         self.accented.contains(folded)
     }

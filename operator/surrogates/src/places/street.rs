@@ -134,13 +134,13 @@ impl Streets {
         changed.then_some(out)
     }
 
-    /// Whether a folded word is a street type in Spanish alone.
+    /// Returns whether a folded word is a street type in Spanish alone.
     fn is_spanish(&self, folded: &str) -> bool {
         let lists = self.dictionary.word(folded).lists();
         !lists.contains(self.types[0]) && lists.contains(self.types[1])
     }
 
-    /// Whether a word is one that addresses share.
+    /// Returns whether a word is one that addresses share.
     fn is_kept(&self, words: &[Word], i: usize, about: &About<'_>) -> bool {
         let word = &words[i];
         let folded = word.folded.as_str();
@@ -192,13 +192,13 @@ impl Streets {
     }
 }
 
-/// Whether the word is the "th" of "5th".
+/// Returns whether the word is the "th" of "5th".
 fn is_ordinal(words: &[Word], i: usize) -> bool {
     let glued = i > 0 && words[i - 1].digits && words[i - 1].span.end() == words[i].span.start();
     glued && matches!(words[i].folded.as_str(), "st" | "nd" | "rd" | "th")
 }
 
-/// The English ordinal's letters behind a number.
+/// Returns the English ordinal's letters behind a number.
 fn ordinal(number: &str) -> &'static str {
     let mut digits = number.bytes().rev();
     let (last, before) = (digits.next(), digits.next());
@@ -271,7 +271,7 @@ mod tests {
         STREETS.surrogate(&NAMES, text, &about, &Seeded(seed))
     }
 
-    /// The words of `text` that stay.
+    /// Returns the words of `text` that stay.
     fn stays(text: &str, language: Option<Language>) -> String {
         let about = About {
             language,

@@ -5,7 +5,7 @@ use super::parts::{BODIES, CHAINS, CIVIC, CLINICS, COMPANIES, HOSPITALS, SAINTS}
 use crate::slot::Item;
 
 impl Cast<'_> {
-    /// The proper part of an institution's name.
+    /// Returns the proper part of an institution's name.
     pub(super) fn stem(&mut self) -> String {
         match self.chance.below(8) {
             0 | 1 => self.city(),
@@ -114,7 +114,7 @@ impl Cast<'_> {
         }
     }
 
-    /// A public body that has the name of a town.
+    /// Returns a public body that has the name of a town.
     pub(super) fn court(&mut self) -> String {
         let city = self.city();
         if self.chance.often(0.12) {

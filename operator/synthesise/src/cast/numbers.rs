@@ -38,7 +38,7 @@ const PATHS: &[&str] = &[
 ];
 
 impl Cast<'_> {
-    /// An item that is no place, with its label.
+    /// Returns an item that is no place, with its label.
     pub(super) fn number(&mut self, item: Item) -> (&'static str, String) {
         match item {
             Item::Zip => ("ZIP", self.zip()),
@@ -177,13 +177,13 @@ fn card(chance: &mut Chance) -> String {
     groups.join(between)
 }
 
-/// A National Provider Identifier: its sum counts the prefix 80840 (45 CFR 162.406).
+/// Returns a National Provider Identifier: its sum counts the prefix 80840 (45 CFR 162.406).
 fn npi(chance: &mut Chance) -> String {
     let digits = chance.layout("1########");
     completed(digits, |digits| luhn_digit(&[b"80840", digits].concat()))
 }
 
-/// A DEA registration with its check digit.
+/// Returns a DEA registration with its check digit.
 fn dea(chance: &mut Chance) -> String {
     let letters = chance.layout("@");
     let first = chance.word(&["A", "B", "F", "M"]).to_owned();
@@ -191,7 +191,7 @@ fn dea(chance: &mut Chance) -> String {
     format!("{first}{letters}{}", completed(digits, dea_digit))
 }
 
-/// A vehicle identification number with its check digit.
+/// Returns a vehicle identification number with its check digit.
 fn vin(chance: &mut Chance) -> String {
     const LETTERS: &[u8; 33] = b"ABCDEFGHJKLMNPRSTUVWXYZ0123456789";
     let mut vin: Vec<u8> = (0..17).map(|_| LETTERS[chance.below(LETTERS.len())]).collect();

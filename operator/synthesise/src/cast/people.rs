@@ -26,7 +26,7 @@ pub(crate) struct Person {
 }
 
 impl Cast<'_> {
-    /// The person with this role.
+    /// Returns the person with this role.
     pub(crate) fn person(&mut self, role: Role) -> Person {
         if let Some(person) = self.people.get(&role) {
             return person.clone();
@@ -282,7 +282,7 @@ fn patient_age(chance: &mut Chance) -> i64 {
     chance.within(low, high)
 }
 
-/// A familiar form of a given name: a known one, or a part of it.
+/// Returns a familiar form of a given name: a known one, or a part of it.
 fn nickname(first: &str, chance: &mut Chance) -> String {
     let folded = lethe_text::fold(first);
     let known: Vec<&str> = lethe_surrogates::NICKNAMES
@@ -304,7 +304,7 @@ fn nickname(first: &str, chance: &mut Chance) -> String {
     }
 }
 
-/// An age in words. Nobody here is older than 120.
+/// Returns an age in words. Nobody here is older than 120.
 fn in_words(age: i64) -> String {
     lethe_text::numbers::in_english(u8::try_from(age).unwrap_or_default())
 }

@@ -7,7 +7,7 @@ use crate::chance::Chance;
 use crate::slot::{Item, Party, Role};
 
 impl Cast<'_> {
-    /// An item that is a place, with its label; `None` for one that is not.
+    /// Returns an item that is a place, with its label; `None` for one that is not.
     pub(super) fn place(&mut self, item: Item) -> Option<(&'static str, String)> {
         let label = match item {
             Item::Street => "STREET",
@@ -51,7 +51,7 @@ impl Cast<'_> {
         Some((label, text))
     }
 
-    /// A state and its postal abbreviation, the same for both forms.
+    /// Returns a state and its postal abbreviation, the same for both forms.
     pub(super) fn state(&mut self, second: bool) -> (&'static str, &'static str) {
         // Both forms of a state are cached under their own items; the one that exists decides the other.
         let (name, abbreviation) = if second {
@@ -72,7 +72,8 @@ impl Cast<'_> {
         state.map_or(("Ohio", "OH"), |state| (state.0, state.2))
     }
 
-    /// A country that acts, the same in every form but the adjective: which list entry belongs to which is not known.
+    /// Returns a country that acts, the same in every form but the adjective: which list entry belongs to
+    /// which is not known.
     pub(super) fn party(&mut self, form: Party) -> String {
         if let Some(known) = self.parties.get(&form) {
             return known.clone();
@@ -267,7 +268,7 @@ impl Cast<'_> {
         format!("{stem} {kind}")
     }
 
-    /// A part of an address on the net, of somebody's name.
+    /// Returns a part of an address on the net, of somebody's name.
     pub(super) fn handle(&mut self, role: Role) -> String {
         let person = self.person(role);
         let plain = |name: &str| -> String {

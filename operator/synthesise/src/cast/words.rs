@@ -85,7 +85,7 @@ pub(super) const MALE_KIN: &[&str] = &[
     "boyfriend",
 ];
 
-/// A time of day.
+/// Returns a time of day.
 pub(super) fn time(chance: &mut Chance) -> String {
     let (hour, minute) = (chance.within(0, 23), chance.within(0, 59));
     let noon = match hour % 12 {

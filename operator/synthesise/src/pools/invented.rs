@@ -39,7 +39,7 @@ impl Inventor {
         Self { next, known }
     }
 
-    /// A name that is in no list, of 3 to 13 letters.
+    /// Returns a name that is in no list, of 3 to 13 letters.
     pub(super) fn name(&self, chance: &mut Chance) -> String {
         let mut name = String::new();
         for _ in 0..TRIES {

@@ -33,7 +33,7 @@ const MARKS: &[(char, &str)] = &[
     ('z', "źżžẓ"),
 ];
 
-/// A name, now and then with an apostrophe within or with marks.
+/// Returns a name, now and then with an apostrophe within or with marks.
 pub(super) fn shaped(name: String, chance: &mut Chance) -> String {
     let name = if chance.often(MARKED) {
         marked(&name, chance)

@@ -78,7 +78,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
-    /// The longest name that ends at token `end`.
+    /// Returns the longest name that ends at token `end`.
     pub(super) fn name_ending(&self, end: usize) -> Option<Name> {
         let note = self.note;
         let mut start = end;
@@ -135,7 +135,8 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
-    /// A log-in name from token `at`: lower-case letters, perhaps with digits, stops or underscores glued on. Gives its last token.
+    /// Returns a log-in name from token `at`: lower-case letters, perhaps with digits, stops or underscores
+    /// glued on. Gives its last token.
     pub(super) fn user_name(&self, at: usize) -> Option<usize> {
         let note = self.note;
         let plain = (note.case(at) == Case::Lower || note.is_shapeless(at)) && note.get(at).len() >= 2;

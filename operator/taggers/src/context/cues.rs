@@ -126,7 +126,7 @@ impl Table {
         Self(WordTable::new(pairs, |first, _| first))
     }
 
-    /// The cue that a folded word is.
+    /// Returns the cue that a folded word is.
     #[inline]
     pub(super) fn cue(&self, word: &str) -> Option<Cue> {
         self.0.get(word)

@@ -278,7 +278,8 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
-    /// The last token of the value that begins at `at`: before a comma, a stop, a wide gap, or the next field's name.
+    /// Returns the last token of the value that begins at `at`: before a comma, a stop, a wide gap, or the
+    /// next field's name.
     fn value_end(&self, at: usize, most: usize) -> Option<usize> {
         let note = self.note;
         let mut last = None;
@@ -314,14 +315,14 @@ impl Scan<'_, '_, '_, '_, '_> {
         Some(last)
     }
 
-    /// Whether a field's name begins at token `at`: a colon follows within three words.
+    /// Returns whether a field's name begins at token `at`: a colon follows within three words.
     pub(super) fn is_field_name(&self, at: usize) -> bool {
         (at + 1..=at + 3)
             .take_while(|&i| !self.note.ends_field(i - 1))
             .any(|i| self.note.get(i) == ":")
     }
 
-    /// The field whose name ends before the colon: the longest of one to five words.
+    /// Returns the field whose name ends before the colon: the longest of one to five words.
     fn field_before(&self, colon: usize) -> Option<Field> {
         let note = self.note;
         let mut words: [usize; MOST_WORDS] = [0; MOST_WORDS];

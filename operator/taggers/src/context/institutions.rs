@@ -87,7 +87,8 @@ impl Scan<'_, '_, '_, '_, '_> {
         self.institutions.push((first, last));
     }
 
-    /// Whether what ends with the head at `i` begins after a word that leads to a place or at a bracket, and not in capitals.
+    /// Returns whether what ends with the head at `i` begins after a word that leads to a place or at a
+    /// bracket, and not in capitals.
     fn is_led(&self, i: usize) -> bool {
         let note = self.note;
         let first = self.name_before(i).unwrap_or(i);
@@ -104,7 +105,7 @@ impl Scan<'_, '_, '_, '_, '_> {
             && !matches!(next, ":" | "-")
     }
 
-    /// Whether the word before token `i` makes an institution of a home, a facility or a community.
+    /// Returns whether the word before token `i` makes an institution of a home, a facility or a community.
     fn is_nursing(&self, i: usize) -> bool {
         let before = self.note.words.before(i, 1);
         matches!(
@@ -208,7 +209,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         (proper && first < i).then_some(first)
     }
 
-    /// Whether a capitalised word can be inside an institution's name.
+    /// Returns whether a capitalised word can be inside an institution's name.
     fn may_belong(&self, i: usize) -> bool {
         let note = self.note;
         if !note.case(i).is_word() || note.flag(i, Flags::OUTSIDE) && !note.flag(i, Flags::GENERIC) {
@@ -230,7 +231,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         true
     }
 
-    /// Whether a word says which institution it is.
+    /// Returns whether a word says which institution it is.
     pub(super) fn is_proper(&self, i: usize) -> bool {
         let note = self.note;
         if note.flag(i, Flags::GENERIC | Flags::FUNCTION | Flags::OUTSIDE) || note.is(i, Traits::OTHER) {

@@ -139,7 +139,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
-    /// Whether a capitalised word belongs to what follows the name: a department, a street, a field.
+    /// Returns whether a capitalised word belongs to what follows the name: a department, a street, a field.
     fn ends_name_es(&self, at: usize, generic: bool, school: bool) -> bool {
         let note = self.note;
         if generic {

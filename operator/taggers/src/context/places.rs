@@ -212,7 +212,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         self.out.tokens(at, last, label, 0.75, "context.place");
     }
 
-    /// Whether a verb of living, coming or going stands shortly before "in" or "from".
+    /// Returns whether a verb of living, coming or going stands shortly before "in" or "from".
     fn verb_of_place(&self, i: usize) -> bool {
         let note = self.note;
         let from = i.saturating_sub(4);

@@ -36,7 +36,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
-    /// Whether somebody's work stands shortly before token `i`.
+    /// Returns whether somebody's work stands shortly before token `i`.
     fn work_before(&self, i: usize) -> bool {
         (i.saturating_sub(WORK_WINDOW)..i).any(|at| {
             matches!(
@@ -54,7 +54,8 @@ impl Scan<'_, '_, '_, '_, '_> {
         })
     }
 
-    /// The first and last token of a profession that begins at `at`, or after up to four words that qualify it.
+    /// Returns the first and last token of a profession that begins at `at`, or after up to four words that
+    /// qualify it.
     fn listed_profession(&mut self, at: usize) -> Option<(usize, usize)> {
         let note = self.note;
         let (mut first, mut last) = (None, None);

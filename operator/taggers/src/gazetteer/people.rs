@@ -120,7 +120,7 @@ impl Gazetteer {
         given && (plain >= 1 || words.iter().all(|&at| note.name_weight(at) >= 20))
     }
 
-    /// Whether both tokens are given names and written so.
+    /// Returns whether both tokens are given names and written so.
     fn is_joined(&self, note: &Reading<'_, '_>, first: usize, second: usize) -> bool {
         [first, second].into_iter().all(|at| {
             note.is(at, Traits::GIVEN)

@@ -261,7 +261,7 @@ impl Gazetteer {
         }
     }
 
-    /// Whether the words before token `i` lead to a place.
+    /// Returns whether the words before token `i` lead to a place.
     fn place_follows(&self, note: &Reading<'_, '_>, i: usize) -> bool {
         if i == 0 || note.ends_line(i - 1) {
             return false;
@@ -273,7 +273,7 @@ impl Gazetteer {
         }
     }
 
-    /// Whether a state follows: "Lansing, MI", "Provo Utah".
+    /// Returns whether a state follows: "Lansing, MI", "Provo Utah".
     fn state_follows(&self, note: &Reading<'_, '_>, last: usize) -> bool {
         let mut next = last + 1;
         if note.ends_field(last) {

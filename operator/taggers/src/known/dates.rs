@@ -152,7 +152,7 @@ impl Read {
         (count == 3 && !glued_on).then_some((Self::Apart(read), last))
     }
 
-    /// The dates that this may be: year first, day first or month first.
+    /// Returns the dates that this may be: year first, day first or month first.
     fn dates(&self) -> [Option<(Year, u32, u32)>; 3] {
         match *self {
             Self::Compact(number) => [

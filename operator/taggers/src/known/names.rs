@@ -124,7 +124,8 @@ impl Names {
         }
     }
 
-    /// The longest run of parts, initials and what binds them from token `i`, with at least one part in it.
+    /// Returns the longest run of parts, initials and what binds them from token `i`, with at least one part
+    /// in it.
     fn name_at(
         &self,
         i: usize,
@@ -238,7 +239,8 @@ impl Names {
         Some(last + 1)
     }
 
-    /// The last token of the initials that stand at token `i`; of several the first in the event's order count.
+    /// Returns the last token of the initials that stand at token `i`; of several the first in the event's
+    /// order count.
     pub(super) fn initials_end(&self, i: usize, words: &Words<'_>) -> Option<(usize, LabelId)> {
         if self.initials.is_empty() {
             return None;
@@ -279,7 +281,7 @@ impl Near {
         Self { parts, first, last }
     }
 
-    /// The label of the first part one edit away.
+    /// Returns the label of the first part one edit away.
     fn find(&self, word: &str) -> Option<LabelId> {
         let [begin, .., end] = word.as_bytes() else {
             return None;
@@ -302,7 +304,7 @@ impl Default for Near {
     }
 }
 
-/// Whether two words are equal but for one letter missing, added, changed, or two neighbours swapped.
+/// Returns whether two words are equal but for one letter missing, added, changed, or two neighbours swapped.
 fn within_one(a: &[u8], b: &[u8]) -> bool {
     if a.len().abs_diff(b.len()) > 1 {
         return false;

@@ -107,7 +107,7 @@ impl Numbers {
         }
     }
 
-    /// The node that one more byte leads to.
+    /// Returns the node that one more byte leads to.
     fn step(&self, node: &Node, byte: u8) -> Option<&Node> {
         let mut children = self.nodes[node.first_child as usize..][..usize::from(node.children)].iter();
         children.find(|child| child.byte == byte)
@@ -173,7 +173,7 @@ fn starts_number(i: usize, words: &Words<'_>) -> bool {
     }
 }
 
-/// Whether digits are glued to the end of what was read: then it is part of a longer number.
+/// Returns whether digits are glued to the end of what was read: then it is part of a longer number.
 fn continues(at: usize, words: &Words<'_>) -> bool {
     words.glued(at)
         && (words.case(at + 1) == Case::Digits

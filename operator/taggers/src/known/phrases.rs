@@ -154,7 +154,7 @@ impl Phrases {
         }
     }
 
-    /// The longest phrase at token `i`, and its last token.
+    /// Returns the longest phrase at token `i`, and its last token.
     fn longest(&self, i: usize, words: &Words<'_>, numbers: &[u32]) -> Option<(usize, End)> {
         let (mut found, mut node, mut at) = (None, 0, i);
         for n in 0..MOST_WORDS {

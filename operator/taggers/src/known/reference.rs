@@ -22,7 +22,7 @@ pub(super) fn dates(dates: &[Date], words: &Words<'_>, label: LabelId, out: &mut
     }
 }
 
-/// Whether this is the date: year first, day first or month first.
+/// Returns whether this is the date: year first, day first or month first.
 fn is(date: Date, read: &Read) -> bool {
     let Date { year, month, day } = date;
     match read {
@@ -81,7 +81,7 @@ fn phrase_end(phrase: &[String], i: usize, words: &Words<'_>) -> Option<usize> {
     (phrase.len() > 1 || words.case(i) != Case::Lower).then_some(last)
 }
 
-/// The last token of the first initials, in the event's order, that stand at token `i`.
+/// Returns the last token of the first initials, in the event's order, that stand at token `i`.
 pub(super) fn initials_at(
     initials: &[(Vec<char>, LabelId)],
     i: usize,

@@ -45,7 +45,7 @@ pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
 }
 
-/// The last token of the number at `i`, and its value.
+/// Returns the last token of the number at `i`, and its value.
 fn number(s: &Scan<'_>, i: usize) -> Option<(usize, u32)> {
     let tok = s.tok(i);
     if tok.digits() {

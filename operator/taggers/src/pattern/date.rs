@@ -66,7 +66,7 @@ fn with_short_weekday(s: &Scan<'_>, i: usize) -> usize {
     }
 }
 
-/// A date of three parts at digit run `i`, if one stands there.
+/// Returns a date of three parts at digit run `i`, if one stands there.
 pub(crate) fn whole(s: &Scan<'_>, i: usize) -> Option<Numeric> {
     let (mark, second) = separator(s, i)?;
     whole_by(s, i, mark, second)
@@ -126,7 +126,7 @@ fn whole_by(s: &Scan<'_>, i: usize, mark: u8, second: usize) -> Option<Numeric> 
     None
 }
 
-/// The separator behind token `i` and the token behind that, if both stand as in a date.
+/// Returns the separator behind token `i` and the token behind that, if both stand as in a date.
 fn separator(s: &Scan<'_>, i: usize) -> Option<(u8, usize)> {
     let mark = s.tok(i + 1);
     let next = s.tok(i + 2);
@@ -135,7 +135,8 @@ fn separator(s: &Scan<'_>, i: usize) -> Option<(u8, usize)> {
     (matches!(mark.mark, b'/' | b'-' | b'.') && close && next.wordlike()).then_some((mark.mark, i + 2))
 }
 
-/// Whether a date may end with token `last`: no further part, no letters, save the `T` of a timestamp.
+/// Returns whether a date may end with token `last`: no further part, no letters, save the `T` of a
+/// timestamp.
 fn ends(s: &Scan<'_>, last: usize, mark: u8) -> bool {
     let next = s.tok(last + 1);
     if !next.glued() {
@@ -153,7 +154,7 @@ fn ends(s: &Scan<'_>, last: usize, mark: u8) -> bool {
     }
 }
 
-/// The value of a Roman numeral from I to XII.
+/// Returns the value of a Roman numeral from I to XII.
 pub(crate) fn roman(word: &[u8]) -> Option<u32> {
     const MONTHS: [&str; 12] = [
         "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII",
@@ -283,7 +284,7 @@ fn partial(s: &Scan<'_>, i: usize) -> Option<(usize, f32)> {
     (evidence >= 2).then_some((last, 0.6 + 0.1 * (evidence.min(4) as f32 - 1.0)))
 }
 
-/// Whether one of the three tokens before `i` announces a date, over commas, colons and weekdays.
+/// Returns whether one of the three tokens before `i` announces a date, over commas, colons and weekdays.
 pub(crate) fn date_cue(s: &Scan<'_>, i: usize) -> bool {
     for back in 1..=4 {
         let tok = s.before(i, back);

@@ -17,8 +17,8 @@ pub(crate) enum Case {
     Mixed,
 }
 
-/// A word folded to unaccented lower-case letters, and its case. A word that is longer than sixteen letters or holds
-/// letters beyond Latin-1 folds to 0, which is no word's key.
+/// Returns a word folded to unaccented lower-case letters, and its case. A word that is longer than sixteen
+/// letters or holds letters beyond Latin-1 folds to 0, which is no word's key.
 pub(crate) fn fold(bytes: &[u8]) -> (Key, Case) {
     let mut word = [0; 16];
     if bytes.len() <= word.len() {
@@ -119,7 +119,7 @@ fn fold_any(bytes: &[u8]) -> (Key, Case) {
 /// The letters under U+00C0 to U+00FF, 0 for those that are not letters.
 const LATIN: [u8; 64] = *b"aaaaaaaceeeeiiiidnooooo\0ouuuuyt\0aaaaaaaceeeeiiiidnooooo\0ouuuuyty";
 
-/// The key of a word of a table.
+/// Returns the key of a word of a table.
 pub(crate) fn key_of(word: &str) -> Key {
     fold(word.as_bytes()).0
 }

@@ -127,7 +127,7 @@ pub(crate) fn behind_cue(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
 }
 
-/// Whether token `at` is by itself a cue of record numbers.
+/// Returns whether token `at` is by itself a cue of record numbers.
 fn is_record_cue(s: &Scan<'_>, at: usize) -> bool {
     let phrases = s.lexicon.cues(s.tok(at).cue);
     phrases
@@ -141,7 +141,8 @@ fn numbered_abbreviation(s: &Scan<'_>, at: usize) -> bool {
         && (s.tok(at + 1).mark(b'.') || s.bytes(at + 1) == "°".as_bytes() || s.tok(at + 1).is(class::ORDINAL))
 }
 
-/// Whether the words of a phrase, nearest first, stand before token `i`; full stops and apostrophes do not count.
+/// Returns whether the words of a phrase, nearest first, stand before token `i`; full stops and apostrophes
+/// do not count.
 fn spoken(s: &Scan<'_>, i: usize, before: &[super::fold::Key]) -> bool {
     let mut at = i;
     for &word in before {
@@ -156,7 +157,7 @@ fn spoken(s: &Scan<'_>, i: usize, before: &[super::fold::Key]) -> bool {
     true
 }
 
-/// Whether a value is of the kind that the cue announces.
+/// Returns whether a value is of the kind that the cue announces.
 fn fits(s: &Scan<'_>, cue: &Cue, value: Value, marked: bool, wrapped: bool) -> bool {
     let _ = wrapped;
     if value.digits < usize::from(cue.digits) || value.digits > 24 {
@@ -176,7 +177,8 @@ fn fits(s: &Scan<'_>, cue: &Cue, value: Value, marked: bool, wrapped: bool) -> b
     }
 }
 
-/// The value that starts at token `at`: words and numbers glued by hyphens, slashes and stops, and groups of digits with blanks.
+/// Returns the value that starts at token `at`: words and numbers glued by hyphens, slashes and stops, and
+/// groups of digits with blanks.
 ///
 /// `long`: further groups may follow a first one of any length, as in Spanish insurance numbers.
 pub(crate) fn value(s: &Scan<'_>, at: usize, long: bool) -> Option<Value> {
@@ -242,7 +244,8 @@ pub(crate) struct Chunk {
     whole: bool,
 }
 
-/// The run of tokens without blanks from `at` that an identifier may be: its last token is a word or number.
+/// Returns the run of tokens without blanks from `at` that an identifier may be: its last token is a word or
+/// number.
 ///
 /// A long run has many candidates: each continues from the one before, so that no token is read sixteen times.
 pub(crate) fn chunk(s: &Scan<'_>, at: usize) -> Value {
@@ -267,7 +270,7 @@ pub(crate) fn chunk(s: &Scan<'_>, at: usize) -> Value {
 }
 
 impl Chunk {
-    /// The run from token `at` on, one of those that were read.
+    /// Returns the run from token `at` on, one of those that were read.
     fn from(mut self, s: &Scan<'_>, at: usize) -> Self {
         for tok in (self.value.first..at).map(|i| s.tok(i)) {
             if tok.digits() {

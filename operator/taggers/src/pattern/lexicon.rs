@@ -227,7 +227,7 @@ impl Lexicon {
         lexicon
     }
 
-    /// The cues whose last word has this [`Entry::cue`].
+    /// Returns the cues whose last word has this [`Entry::cue`].
     pub(crate) fn cues(&self, cue: u8) -> &[Phrase] {
         match usize::from(cue).checked_sub(1) {
             Some(group) => &self.cues[group],

@@ -140,7 +140,7 @@ pub(crate) fn season(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
 }
 
-/// The first token of the day (or the range of days) before the month at `m`.
+/// Returns the first token of the day (or the range of days) before the month at `m`.
 fn day_before(s: &Scan<'_>, m: usize) -> Option<usize> {
     let mut i = m - 1;
     let tok = s.tok(i);
@@ -178,7 +178,7 @@ fn day_before(s: &Scan<'_>, m: usize) -> Option<usize> {
     (!s.continues(day)).then_some(day)
 }
 
-/// The day whose last token is `i`: "14", "14th", "1º".
+/// Returns the day whose last token is `i`: "14", "14th", "1º".
 fn day_ending(s: &Scan<'_>, i: usize) -> Option<usize> {
     let tok = s.tok(i);
     if tok.number(1..=2, DAY) {
@@ -190,7 +190,7 @@ fn day_ending(s: &Scan<'_>, i: usize) -> Option<usize> {
     (ordinal && (tok.glued() || apart)).then_some(day)
 }
 
-/// The last token of the day (or the range of days) behind the month at `m`.
+/// Returns the last token of the day (or the range of days) behind the month at `m`.
 fn day_after(s: &Scan<'_>, m: usize) -> Option<usize> {
     let mut i = m + 1;
     if matches!(s.tok(i).mark, b'.' | b'-' | b'/' | b',') && s.tok(i).glued() {
@@ -248,7 +248,7 @@ fn with_ordinal(s: &Scan<'_>, i: usize) -> usize {
     }
 }
 
-/// The last token of the year behind token `i`; `i` itself where none stands.
+/// Returns the last token of the year behind token `i`; `i` itself where none stands.
 ///
 /// `short`: two bare digits count too, as in "12 Mar 98".
 pub(crate) fn year_after(s: &Scan<'_>, i: usize, short: bool) -> usize {
@@ -293,7 +293,7 @@ pub(crate) fn year_after(s: &Scan<'_>, i: usize, short: bool) -> usize {
     if good || range || stamp { at } else { i }
 }
 
-/// Whether the month at `m` stands for a date all by itself: "in March", "last June".
+/// Returns whether the month at `m` stands for a date all by itself: "in March", "last June".
 fn alone(s: &Scan<'_>, m: usize) -> bool {
     if s.tok(m).case == Case::Lower && !s.caseless && s.tok(m).value != 0 && !spanish(s, m) {
         return false;

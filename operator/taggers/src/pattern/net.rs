@@ -30,7 +30,8 @@ pub(crate) fn email(s: &Scan<'_>, i: usize, out: &mut Hits) {
     out.push(first, last, Kind::Email, 1.0, "email");
 }
 
-/// The last token of the host name that starts at `i`: labels with full stops between, the last of letters.
+/// Returns the last token of the host name that starts at `i`: labels with full stops between, the last of
+/// letters.
 fn host(s: &Scan<'_>, i: usize) -> Option<usize> {
     let (mut at, mut last) = (i, None);
     while at < i + REACH && s.tok(at).wordlike() {
@@ -206,7 +207,8 @@ pub(crate) fn hexadecimal(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
 }
 
-/// Whether token `i` may start an address in hexadecimal: a short first group and a colon or hyphen glued behind.
+/// Returns whether token `i` may start an address in hexadecimal: a short first group and a colon or hyphen
+/// glued behind.
 pub(crate) fn may_be_hexadecimal(s: &Scan<'_>, i: usize) -> bool {
     let tok = s.tok(i);
     // A hyphen parts pairs alone.

@@ -109,7 +109,7 @@ pub(crate) fn extension_or_short(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
 }
 
-/// Whether the number that starts at token `i` follows the "p" of a signature: "MD, PGY-2, p27599".
+/// Returns whether the number that starts at token `i` follows the "p" of a signature: "MD, PGY-2, p27599".
 fn signed_pager(s: &Scan<'_>, i: usize) -> bool {
     s.tok(i).glued()
         && (s.word_is(i - 1, "p") || s.word_is(i - 1, "px"))
@@ -117,7 +117,8 @@ fn signed_pager(s: &Scan<'_>, i: usize) -> bool {
         && s.before(i, 2).mark(b',')
 }
 
-/// Whether digit run `i` is the number of "x1234", "p27599" or "#5254": letters glued before it that do not make it a word.
+/// Returns whether digit run `i` is the number of "x1234", "p27599" or "#5254": letters glued before it that
+/// do not make it a word.
 pub(crate) fn prefixed(s: &Scan<'_>, i: usize) -> bool {
     let one = s.before(i, 1);
     one.mark(b'#')

@@ -224,7 +224,7 @@ fn american(s: &Scan<'_>, i: usize) -> Option<(usize, f32, &'static str)> {
     Some((line, score, "phone.american"))
 }
 
-/// The digit run behind token `i`, over one separator or a blank; with the separator.
+/// Returns the digit run behind token `i`, over one separator or a blank; with the separator.
 fn next_group(s: &Scan<'_>, i: usize) -> Option<(usize, u8)> {
     let next = s.tok(i + 1);
     if next.digits()
@@ -346,7 +346,7 @@ fn international(s: &Scan<'_>, i: usize) -> Option<(usize, f32, &'static str)> {
     (digits >= if plus { 8 } else { 10 } && !s.goes_on(last)).then_some((last, 0.9, "phone.international"))
 }
 
-/// The last token of the extension behind token `last`: "x123", "ext. 123", ", extension 12".
+/// Returns the last token of the extension behind token `last`: "x123", "ext. 123", ", extension 12".
 pub(crate) fn extension(s: &Scan<'_>, last: usize) -> Option<usize> {
     let mut at = last + 1;
     if s.tok(at).mark(b',') || s.tok(at).mark(b'-') {

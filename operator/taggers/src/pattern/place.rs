@@ -109,7 +109,7 @@ fn postal_value(s: &Scan<'_>, at: usize, out: &mut Hits) {
     }
 }
 
-/// Whether a State stands before token `i`, as code or as name.
+/// Returns whether a State stands before token `i`, as code or as name.
 fn state_before(s: &Scan<'_>, i: usize) -> bool {
     if s.tok(i).gap > Gap::Line || s.tok(i).gap == Gap::None {
         return false;

@@ -67,37 +67,37 @@ const OUTSIDE: Tok = Tok {
 };
 
 impl Tok {
-    /// Whether it is a digit run.
+    /// Returns whether it is a digit run.
     pub(crate) fn digits(&self) -> bool {
         self.kind == Some(TokenKind::Digits)
     }
 
-    /// Whether it is a letter run.
+    /// Returns whether it is a letter run.
     pub(crate) fn letters(&self) -> bool {
         self.kind == Some(TokenKind::Letters)
     }
 
-    /// Whether it is a letter or digit run.
+    /// Returns whether it is a letter or digit run.
     pub(crate) fn wordlike(&self) -> bool {
         self.digits() || self.letters()
     }
 
-    /// Whether it has one of these classes.
+    /// Returns whether it has one of these classes.
     pub(crate) fn is(&self, class: u64) -> bool {
         self.class & class != 0
     }
 
-    /// Whether nothing lies before it.
+    /// Returns whether nothing lies before it.
     pub(crate) fn glued(&self) -> bool {
         self.gap == Gap::None && self.kind.is_some()
     }
 
-    /// Whether it is this mark.
+    /// Returns whether it is this mark.
     pub(crate) fn mark(&self, mark: u8) -> bool {
         self.mark == mark
     }
 
-    /// Whether it is a digit run of `len` digits with a value in `range`.
+    /// Returns whether it is a digit run of `len` digits with a value in `range`.
     pub(crate) fn number(
         &self,
         len: std::ops::RangeInclusive<u8>,
@@ -106,12 +106,12 @@ impl Tok {
         self.digits() && len.contains(&self.len) && range.contains(&self.value)
     }
 
-    /// Whether it begins with a capital.
+    /// Returns whether it begins with a capital.
     pub(crate) fn capital(&self) -> bool {
         self.letters() && matches!(self.case, Case::Title | Case::Upper)
     }
 
-    /// Whether it starts a line.
+    /// Returns whether it starts a line.
     pub(crate) fn starts_line(&self) -> bool {
         self.gap >= Gap::Line
     }
@@ -220,19 +220,19 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// The positions of the note's tokens.
+    /// Returns the positions of the note's tokens.
     pub(crate) fn positions(&self) -> std::ops::Range<usize> {
         FIRST..self.toks.len()
     }
 
-    /// The token at position `i`; beyond either end, one that is nothing.
+    /// Returns the token at position `i`; beyond either end, one that is nothing.
     pub(crate) fn tok(&self, i: usize) -> &Tok {
         #[cfg(test)]
         self.steps.set(self.steps.get() + 1);
         self.toks.get(i).unwrap_or(&OUTSIDE)
     }
 
-    /// The token `back` before `i`.
+    /// Returns the token `back` before `i`.
     pub(crate) fn before(&self, i: usize, back: usize) -> &Tok {
         self.tok(i - back)
     }
@@ -243,7 +243,7 @@ impl<'a> Scan<'a> {
         self.tok(last).digits_so_far - self.before(i, 1).digits_so_far
     }
 
-    /// Whether token `i` is this word, in any ASCII case.
+    /// Returns whether token `i` is this word, in any ASCII case.
     #[inline(always)]
     pub(crate) fn word_is(&self, i: usize, word: &str) -> bool {
         let tok = self.tok(i);
@@ -254,13 +254,13 @@ impl<'a> Scan<'a> {
         self.bytes(i).eq_ignore_ascii_case(word.as_bytes())
     }
 
-    /// Whether token `i` is one of these words, in any ASCII case.
+    /// Returns whether token `i` is one of these words, in any ASCII case.
     pub(crate) fn word_among(&self, i: usize, words: &[&str]) -> bool {
         self.tok(i).letters() && words.iter().any(|word| self.word_is(i, word))
     }
 
-    /// Whether a word that ends an American street's name stands at one of the tokens `from..to`. `from` must not fall from
-    /// call to call.
+    /// Returns whether a word that ends an American street's name stands at one of the tokens `from..to`.
+    /// `from` must not fall from call to call.
     pub(crate) fn has_street(&self, from: usize, to: usize) -> bool {
         let mut next = self.next_street.get();
         while self
@@ -281,7 +281,7 @@ impl<'a> Scan<'a> {
         fold(self.bytes(i)).0
     }
 
-    /// The characters of token `i`; none beyond the ends.
+    /// Returns the characters of token `i`; none beyond the ends.
     #[inline]
     pub(crate) fn bytes(&self, i: usize) -> &'a [u8] {
         if self.positions().contains(&i) {
@@ -293,13 +293,14 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// The bytes from token `first` to token `last`, gaps included.
+    /// Returns the bytes from token `first` to token `last`, gaps included.
     pub(crate) fn text(&self, first: usize, last: usize) -> &'a [u8] {
         let span: Span = self.note.tokens_span(first - FIRST, last - FIRST);
         span.of(self.note.text).as_bytes()
     }
 
-    /// Whether token `i` goes on a number, a version or a word that began before it: "-45" of "123-45".
+    /// Returns whether token `i` goes on a number, a version or a word that began before it: "-45" of
+    /// "123-45".
     pub(crate) fn continues(&self, i: usize) -> bool {
         let tok = self.tok(i);
         if !tok.glued() {
@@ -314,7 +315,7 @@ impl<'a> Scan<'a> {
             && self.before(i, 2).digits()
     }
 
-    /// Whether the number that ends with token `i` goes on behind it: "123" of "123-45", "1.5", "3x".
+    /// Returns whether the number that ends with token `i` goes on behind it: "123" of "123-45", "1.5", "3x".
     pub(crate) fn goes_on(&self, i: usize) -> bool {
         let next = self.tok(i + 1);
         if !next.glued() {
@@ -328,7 +329,7 @@ impl<'a> Scan<'a> {
             && self.tok(i + 2).digits()
     }
 
-    /// Whether a unit of measure stands behind token `i`.
+    /// Returns whether a unit of measure stands behind token `i`.
     pub(crate) fn measured(&self, i: usize) -> bool {
         let next = self.tok(i + 1);
         next.mark(b'%')
@@ -337,7 +338,7 @@ impl<'a> Scan<'a> {
             || (next.mark == 0 && !next.wordlike() && next.glued() && self.bytes(i + 1) == "°".as_bytes())
     }
 
-    /// Whether token `i` is the last of its line.
+    /// Returns whether token `i` is the last of its line.
     pub(crate) fn ends_line(&self, i: usize) -> bool {
         self.tok(i + 1).gap >= Gap::Line
     }
@@ -357,7 +358,7 @@ fn gap(between: &[u8], first: bool) -> Gap {
     }
 }
 
-/// The value of up to nine ASCII digits; of longer and other runs, a number beyond all of them.
+/// Returns the value of up to nine ASCII digits; of longer and other runs, a number beyond all of them.
 fn value(body: &[u8]) -> u32 {
     if body.len() > 9 || !body.iter().all(u8::is_ascii_digit) {
         return u32::MAX;

@@ -99,7 +99,8 @@ fn follows(s: &Scan<'_>, at: usize) -> bool {
         || next.digits()
 }
 
-/// The last token of what belongs to an address behind its street at `at`: a full stop, a direction, an apartment.
+/// Returns the last token of what belongs to an address behind its street at `at`: a full stop, a direction,
+/// an apartment.
 fn behind(s: &Scan<'_>, at: usize) -> usize {
     let mut last = at;
     let stop = s.tok(last + 1).mark(b'.') && s.tok(last + 1).glued();

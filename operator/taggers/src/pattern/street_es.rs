@@ -123,7 +123,7 @@ pub(crate) fn spanish(s: &Scan<'_>, i: usize, out: &mut Hits) {
     out.push(i, last, Kind::Street, 0.9, "street.spanish");
 }
 
-/// The last token of a house number at `at` and of the floor and door behind it.
+/// Returns the last token of a house number at `at` and of the floor and door behind it.
 fn number_and_floor(s: &Scan<'_>, at: usize) -> Option<usize> {
     let mut last;
     if s.word_is(at, "s") && s.tok(at + 1).mark(b'/') && s.word_is(at + 2, "n") {
@@ -263,7 +263,7 @@ pub(crate) fn before_postal(s: &Scan<'_>, code: usize, out: &mut Hits) {
     out.push(first, end, Kind::Street, 0.7, "street.before-code");
 }
 
-/// The last token of "12,500" or "5-7" at digit run `at`.
+/// Returns the last token of "12,500" or "5-7" at digit run `at`.
 fn decimal(s: &Scan<'_>, at: usize) -> usize {
     let more = matches!(s.tok(at + 1).mark, b',' | b'.' | b'-')
         && s.tok(at + 1).glued()

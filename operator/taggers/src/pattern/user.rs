@@ -5,7 +5,7 @@ use super::lexicon::class;
 use super::scan::{Gap, Scan};
 use super::{Hits, Kind};
 
-/// The last token of the user name at `i`: lower-case letters, then at most four digits.
+/// Returns the last token of the user name at `i`: lower-case letters, then at most four digits.
 fn name(s: &Scan<'_>, i: usize) -> Option<(usize, bool)> {
     let tok = s.tok(i);
     if !tok.letters()

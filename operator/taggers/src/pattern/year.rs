@@ -60,7 +60,7 @@ pub(crate) fn apostrophe(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
 }
 
-/// The second year of "1998-2003" or "1998/2003".
+/// Returns the second year of "1998-2003" or "1998/2003".
 fn range_end(s: &Scan<'_>, i: usize) -> Option<usize> {
     let dash = s.tok(i + 1);
     let end = s.tok(i + 2);
@@ -71,7 +71,7 @@ fn range_end(s: &Scan<'_>, i: usize) -> Option<usize> {
     good.then_some(i + 2)
 }
 
-/// Whether `i` is the second year of a range: the first one adds it.
+/// Returns whether `i` is the second year of a range: the first one adds it.
 fn from_range(s: &Scan<'_>, i: usize) -> bool {
     s.before(i, 1).mark(b'-') && s.before(i, 2).number(4..=4, YEAR)
 }

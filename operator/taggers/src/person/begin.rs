@@ -6,7 +6,7 @@ use crate::vocabulary::Traits;
 use crate::words::Case;
 
 impl Reading<'_, '_> {
-    /// Whether a name may begin at token `i` that a list knows, or that begins with a letter alone.
+    /// Returns whether a name may begin at token `i` that a list knows, or that begins with a letter alone.
     ///
     /// Where it returns false, [`Reading::name_at`] finds nothing without evidence, or the first word is on no list of names.
     #[inline]
@@ -20,14 +20,14 @@ impl Reading<'_, '_> {
         !(goes_on | unlisted) || !goes_on && self.width(i) <= 1
     }
 
-    /// Whether nothing lies between token `i` and a word before it.
+    /// Returns whether nothing lies between token `i` and a word before it.
     #[inline]
     pub(super) fn goes_on_a_word(&self, i: usize) -> bool {
         i > 0 && (self.words.glued(i - 1) & self.case(i - 1).is_word())
     }
 
-    /// Whether what follows the letter `i` makes it the initial of no name: a digit or a mark that no name goes on over, at
-    /// once or after more such letters ("a1", "a/b", "a.b@"). Reads a few tokens.
+    /// Returns whether what follows the letter `i` makes it the initial of no name: a digit or a mark that no
+    /// name goes on over, at once or after more such letters ("a1", "a/b", "a.b@"). Reads a few tokens.
     pub(crate) fn is_no_initial(&self, mut i: usize) -> bool {
         for _ in 0..MOST_UNITS {
             if !self.words.glued(i) {
@@ -65,7 +65,7 @@ mod tests {
     use crate::reading::Sought;
     use crate::vocabulary::Vocabulary;
 
-    /// The tokens at which a name may begin. Checks that none begins at another.
+    /// Returns the tokens at which a name may begin. Checks that none begins at another.
     fn begins(text: &str) -> Vec<usize> {
         let (batch, vocabulary) = (
             NoteBatch::from_texts([text]).unwrap(),

@@ -24,8 +24,8 @@ enum Join {
 }
 
 impl Run {
-    /// Whether so many letters follow the one at token `i` that no name begins there which has two words, nor one that is
-    /// written with small letters too. Calls must go from the note's start to its end.
+    /// Returns whether so many letters follow the one at token `i` that no name begins there which has two
+    /// words, nor one that is written with small letters too. Calls must go from the note's start to its end.
     ///
     /// A name has five words at most: five initials leave no room for any. One word has [`LONGEST_UNIT`] tokens behind its
     /// first at most: in a longer chain, a mark stands behind it, with which no further word begins.
@@ -48,7 +48,7 @@ impl Run {
 }
 
 impl Reading<'_, '_> {
-    /// Whether token `i` is one letter, and not a capital with small letters behind it.
+    /// Returns whether token `i` is one letter, and not a capital with small letters behind it.
     pub(crate) fn is_single_letter(&self, i: usize) -> bool {
         self.byte(i) != 0 && matches!(self.case(i), Case::Upper | Case::Lower)
     }
@@ -93,7 +93,7 @@ mod tests {
     use crate::reading::Sought;
     use crate::vocabulary::Vocabulary;
 
-    /// The tokens of a text from which a long run goes on.
+    /// Returns the tokens of a text from which a long run goes on.
     fn long(text: &str) -> Vec<usize> {
         let (batch, vocabulary) = (
             NoteBatch::from_texts([text]).unwrap(),

@@ -9,7 +9,7 @@ use crate::prune::report::{ByCategory, CategoryThreshold, HeldOut, Left, Path, P
 /// Cases of shared errors that the page lists; the JSON has all.
 const CASES: usize = 1_000;
 
-/// Whether costs are known.
+/// Returns whether costs are known.
 pub(super) fn costed(pruned: &Pruned) -> bool {
     pruned.members.iter().any(|member| member.cost.is_some())
 }

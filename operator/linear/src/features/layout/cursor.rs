@@ -72,7 +72,7 @@ impl Cursor {
         }
     }
 
-    /// The place of the next token. There must be one.
+    /// Returns the place of the next token. There must be one.
     #[inline]
     pub(in crate::features) fn next(&mut self, note: &impl Laid, sentences: &[u32]) -> Place {
         let i = self.at;

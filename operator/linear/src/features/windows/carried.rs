@@ -44,7 +44,7 @@ pub(super) struct Parts {
 }
 
 impl Phrases {
-    /// The hits of these tokens, counted from the first of them; keeps those from token `keep` on.
+    /// Returns the hits of these tokens, counted from the first of them; keeps those from token `keep` on.
     pub(super) fn hits(
         &mut self,
         note: &NoteView<'_>,
@@ -70,7 +70,8 @@ impl Phrases {
 }
 
 impl Active {
-    /// The hits of these tokens, counted from the first of them; `all` is what rules found, by first token.
+    /// Returns the hits of these tokens, counted from the first of them; `all` is what rules found, by first
+    /// token.
     pub(super) fn hits(&mut self, all: &[Found], tokens: &Range<usize>) -> Hits {
         self.found.retain(|found| found.end as usize > tokens.start);
         while let Some(found) = all
@@ -93,12 +94,12 @@ fn shifted(hits: &[(u32, u64)], tokens: &Range<usize>) -> Hits {
 }
 
 impl Parts {
-    /// The token of the first tag.
+    /// Returns the token of the first tag.
     pub(super) const fn first(&self) -> usize {
         self.first
     }
 
-    /// The tags from that token on.
+    /// Returns the tags from that token on.
     pub(super) fn tags(&self) -> &[u8] {
         &self.tags
     }

@@ -40,7 +40,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// The settings of a server; nothing is connected yet.
+    /// Returns the settings of a server; nothing is connected yet.
     pub(super) fn new(connection: &str, tls: &PostgresTls, limit: Duration) -> Result<Self, VaultError> {
         // The parser's message can quote the string, and that holds the password.
         let mut config = Config::from_str(connection).map_err(|_| VaultError::Refused {
@@ -66,7 +66,7 @@ impl Server {
         })
     }
 
-    /// The database, without user and password.
+    /// Returns the database, without user and password.
     pub(super) fn place(&self) -> String {
         format!(
             "the database {}",
@@ -118,7 +118,7 @@ impl Server {
         prepare.await.map_err(|error| told(&error))
     }
 
-    /// The cipher of the key that the vault belongs to.
+    /// Returns the cipher of the key that the vault belongs to.
     pub(super) async fn owner(&self, keyring: &Keyring, create: bool) -> Result<Cipher, VaultError> {
         let read = async {
             let client = self.connect().await?;
@@ -256,7 +256,7 @@ pub(super) async fn within<T>(
     }
 }
 
-/// Whether the connection died, so that the same call on a new one says more.
+/// Returns whether the connection died, so that the same call on a new one says more.
 pub(super) fn is_lost(error: &tokio_postgres::Error) -> bool {
     match error.code() {
         Some(code) => is_leaving(code),
