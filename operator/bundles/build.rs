@@ -1,4 +1,4 @@
-//! Makes a table of the files of the bundles that the program carries.
+//! Generates a table of the files of the bundles that are embedded in the program.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
@@ -26,7 +26,7 @@ fn main() -> io::Result<()> {
     fs::write(out.join("bundles.rs"), table)
 }
 
-/// Returns the files below a folder, by their path in the bundle; pages for people stay out.
+/// Collects the files below a folder, by their path in the bundle; Markdown files are left out.
 fn walk(folder: &Path, within: &str, into: &mut Vec<(String, PathBuf)>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

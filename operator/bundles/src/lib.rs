@@ -1,7 +1,7 @@
-//! The bundles that the program carries with it, so that one file is all that a machine needs.
+//! The bundles that are embedded in the program, so that a machine needs no other file.
 //!
-//! A bundle of this kind is named, as in `engine.bundle = "en-clinical"`; its files have paths that begin with `shipped:` and are
-//! no files of the system.
+//! Configurations name such a bundle, as in `engine.bundle = "en-clinical"`; the paths of its files begin
+//! with `shipped:` and do not exist on disk.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ type Bundle = (&'static str, &'static [File]);
 
 include!(concat!(env!("OUT_DIR"), "/bundles.rs"));
 
-/// What stands before a bundle's name in the paths of its files.
+/// The prefix before a bundle's name in the paths of its files.
 const SCHEME: &str = "shipped:";
 
 /// The bundle that Lethe runs by default.
@@ -23,14 +23,14 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     BUNDLES.iter().map(|(name, _)| *name)
 }
 
-/// Returns the folder of a bundle by its name; `None` if the program carries none of it.
+/// Returns the folder of a bundle by its name; `None` if the program does not contain it.
 pub fn folder(name: &str) -> Option<PathBuf> {
     names()
         .find(|known| *known == name)
         .map(|name| PathBuf::from(format!("{SCHEME}{name}")))
 }
 
-/// Returns whether a path is of a bundle that the program carries.
+/// Returns whether a path belongs to a bundle that the program contains.
 pub fn is_shipped(path: &Path) -> bool {
     path.to_str().is_some_and(|path| path.starts_with(SCHEME))
 }

@@ -1,8 +1,8 @@
-//! What one member says about one note.
+//! The spans that one member predicts in one note.
 
 use crate::{LabelId, NoteView, Span, SpanError};
 
-/// A member's claim that a span is PHI.
+/// A member's prediction that a span is PHI.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Annotation {
     /// Bytes of the original note.
@@ -12,7 +12,7 @@ pub struct Annotation {
     /// The member's confidence that this is redacted for a reason, 0 to 1, whatever the label. Rules give 1 where the text proves
     /// itself (a check digit), less by evidence; models how likely the least certain token is in some span.
     pub score: f32,
-    /// The rule behind it, for the audit; empty for members that have no rules. Never text of a note.
+    /// The rule that matched, for the audit; empty for members without rules. Never text of a note.
     pub rule: &'static str,
 }
 
@@ -20,26 +20,26 @@ pub struct Annotation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnnotationError {
-    /// A span is not one of the note.
+    /// A span lies outside the note, or off a character boundary.
     #[error(transparent)]
     Span(#[from] SpanError),
-    /// A span covers nothing.
+    /// A span is empty.
     #[error("span {0} is empty")]
     Empty(Span),
 }
 
-/// One member's annotations of one note: every span in bounds and on character boundaries, sorted by start, then by
-/// longer first, then by label; no triple twice.
+/// One member's annotations of one note: every span is in bounds and on character boundaries, sorted by
+/// start, then by descending length, then by label; no triple occurs twice.
 ///
 /// Spans of one member may overlap: the vote decides.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Annotations(Vec<Annotation>);
 
 impl Annotations {
-    /// Checks, sorts and keeps the best score of equal triples.
+    /// Checks and sorts the annotations, and keeps the best score of equal triples.
     ///
     /// # Errors
-    /// [`AnnotationError`] for the first span that is not one of `text`.
+    /// [`AnnotationError`] for the first span that is not valid in `text`.
     pub fn new(text: &str, mut annotations: Vec<Annotation>) -> Result<Self, AnnotationError> {
         for annotation in &annotations {
             annotation.span.check(text)?;
@@ -53,22 +53,22 @@ impl Annotations {
         Ok(Self(annotations))
     }
 
-    /// In order.
+    /// Returns the annotations in order.
     pub fn iter(&self) -> std::slice::Iter<'_, Annotation> {
         self.0.iter()
     }
 
-    /// Those that start at this byte or after it, in order.
+    /// Returns the annotations that start at or after this byte, in order.
     pub fn starting_from(&self, start: usize) -> std::slice::Iter<'_, Annotation> {
         self.0[self.0.partition_point(|a| a.span.start() < start)..].iter()
     }
 
-    /// Lets go of those that `keep` does not want.
+    /// Removes the annotations for which `keep` returns false.
     pub fn retain(&mut self, keep: impl FnMut(&Annotation) -> bool) {
         self.0.retain(keep);
     }
 
-    /// How many.
+    /// Returns the number of annotations.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -88,7 +88,7 @@ impl<'a> IntoIterator for &'a Annotations {
     }
 }
 
-/// Collects a member's annotations of one note by token, the usual way.
+/// Collects a member's annotations of one note by token.
 pub struct Collector<'a> {
     note: NoteView<'a>,
     found: Vec<Annotation>,
@@ -111,9 +111,9 @@ impl<'a> Collector<'a> {
         self.span(self.note.tokens_span(first, last), label, score, rule);
     }
 
-    /// Adds a span, if it has a letter or a digit: nothing else identifies anybody.
+    /// Adds a span if it has a letter or a digit: nothing else identifies a person.
     pub fn span(&mut self, span: Span, label: LabelId, score: f32, rule: &'static str) {
-        // What is no span of the text is kept, to be refused in the end.
+        // An invalid span is kept here; `finish` refuses it.
         let text = self.note.text.get(span.start()..span.end());
         if text.is_some_and(|text| !text.chars().any(char::is_alphanumeric)) {
             return;
@@ -126,12 +126,12 @@ impl<'a> Collector<'a> {
         });
     }
 
-    /// What was added so far, in the order it was.
+    /// Returns the annotations so far, in the order in which they were added.
     pub fn found(&self) -> &[Annotation] {
         &self.found
     }
 
-    /// Checks and sorts.
+    /// Checks and sorts the annotations.
     ///
     /// # Errors
     /// As [`Annotations::new`].

@@ -1,4 +1,5 @@
-//! Audit records: what was done to which bytes and which fields, and why. Never the words themselves.
+//! Audit records: what the redactor did to which bytes and which fields, and why. They never hold the
+//! original text.
 
 mod overruled;
 
@@ -13,24 +14,31 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use crate::{BatchError, Change, Changed, Decision, Enclosed, LabelSet, MemberSet, NoteBatch, Redacted};
 use overruled::OverruledColumn;
 
-/// Audit records as Arrow columns, in the order of notes: one row a redacted span, in the order of spans, then one row for
-/// each field of the note's message that does not come back as it came.
+/// Audit records as Arrow columns, in the order of notes: one row per redacted span, in the order of spans,
+/// then one row for each field of the note's message that leaves changed.
 #[derive(Clone)]
 pub struct AuditBatch(RecordBatch);
 
 impl AuditBatch {
-    /// What the ends of spans are counted in, as files say it: bytes of UTF-8, not characters, not UTF-16 units.
+    /// The unit of span offsets, as files name it: bytes of UTF-8, not characters or UTF-16 units.
     pub const SPAN_UNIT: &str = "utf-8 byte";
 
-    /// `topic`, `partition`, `offset` of the note; `start`, `end`, of the original; `out_start`, `out_end`, of the
-    /// redacted text: half-open, counted in [`AuditBatch::SPAN_UNIT`]; `label`, `category`, `hipaa` (letter of 45 CFR 164.514(b)(2)(i)); `action`; `key`, the id of
-    /// the key that it depends on, and `scope`, among which notes the same is replaced alike;
-    /// `votes`, `members` (names, comma-separated), `rule` and `score`: why; `needed`, the votes that it needed (0 where
-    /// votes are not what counts), and `scores`, the score of each member, in their order; `overruled`, what overlapped
-    /// it and lost: `start`, `end`, `label`, `members` and `score` of each; `path`, the field of the message (null for a
-    /// span of the narrative). A field's row has no span (0 everywhere), no votes and score 1; `rule` is the rule of the
-    /// format's table that decided. `label`, `category` and `hipaa` are empty if the field was removed without being
-    /// recognised as an identifier.
+    /// Returns the columns:
+    ///
+    /// - `topic`, `partition`, `offset` of the note;
+    /// - `start`, `end` of the original and `out_start`, `out_end` of the redacted text: half-open, in units
+    ///   of [`AuditBatch::SPAN_UNIT`];
+    /// - `label`, `category`, `hipaa` (letter of 45 CFR 164.514(b)(2)(i)), empty if a field was removed
+    ///   without being recognised as an identifier;
+    /// - `action`; `key`, the id of the key that it depends on; `scope`, the notes among which equal values
+    ///   get equal replacements;
+    /// - `votes`, `members` (names, comma-separated), `rule` and `score`: the reasons; `needed`, the votes
+    ///   that it needed (0 if votes do not decide); `scores`, the score of each member, in their order;
+    /// - `overruled`, the overruled spans: `start`, `end`, `label`, `members` and `score` of each;
+    /// - `path`, the field of the message (null for a span of the narrative).
+    ///
+    /// A field's row has no span (0 everywhere), no votes and score 1; its `rule` is the deciding rule of the
+    /// format's table.
     pub fn schema() -> SchemaRef {
         let utf8 = |name: &str| Field::new(name, DataType::Utf8, false);
         let number = |name: &str| Field::new(name, DataType::UInt32, false);
@@ -64,12 +72,12 @@ impl AuditBatch {
         &self.0
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.0.num_rows()
     }
 
-    /// Number of rows that are of fields of messages.
+    /// Returns the number of rows about fields of messages.
     pub fn fields(&self) -> usize {
         let paths = self.0.column_by_name("path");
         paths.map_or(0, |paths| paths.len() - paths.null_count())
@@ -87,17 +95,17 @@ impl std::fmt::Debug for AuditBatch {
     }
 }
 
-/// Returns a member's score, in a list of them.
+/// Returns the type of a member's score in a list.
 fn score() -> Arc<Field> {
     Arc::new(Field::new("score", DataType::Float32, false))
 }
 
-/// Members by name, with commas between.
+/// Writes the members' names, separated by commas.
 fn write_names(builder: &mut StringBuilder, set: MemberSet, members: &[String]) {
     use std::fmt::Write as _;
     let mut first = true;
     for name in set.iter().filter_map(|member| members.get(member)) {
-        // Writing to a builder cannot fail: it grows.
+        // Writing to a builder cannot fail.
         let comma = if first { "" } else { "," };
         let _ok = builder
             .write_str(comma)
@@ -149,7 +157,7 @@ impl Default for Trail {
     }
 }
 
-/// What both kinds of rows say.
+/// The columns that both kinds of rows have.
 struct Row<'a> {
     ends: [usize; 4],
     /// Label, category, HIPAA letter, action.

@@ -37,7 +37,7 @@ pub enum RowKind {
 }
 
 impl RowKind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [Self; 4] = [Self::Note, Self::Tombstone, Self::Quarantined, Self::Structured];
 
     /// Returns the name written to output.
@@ -60,7 +60,7 @@ impl RowKind {
     }
 }
 
-/// Why a record batch is no note batch.
+/// Why a record batch is not a valid note batch.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BatchError {
@@ -74,18 +74,18 @@ pub enum BatchError {
         row: usize,
         /// Index of the token in its row.
         token: usize,
-        /// What is wrong with it.
+        /// The error.
         source: SpanError,
     },
-    /// The redactor cannot do without something that is away for now.
+    /// A service that the redactor needs is unavailable for now.
     #[error("{0}")]
     Unavailable(&'static str),
-    /// Arrow refuses the columns, for instance because together they pass 2 GiB.
+    /// Arrow refuses the columns, for instance because together they exceed 2 GiB.
     #[error("arrow: {0}")]
     Arrow(#[from] ArrowError),
 }
 
-/// Notes as Arrow columns: one row a consumed record, in the order of their offsets.
+/// Notes as Arrow columns: one row per consumed record, in the order of their offsets.
 ///
 /// | column | type | |
 /// |---|---|---|
@@ -102,15 +102,15 @@ pub enum BatchError {
 #[derive(Clone)]
 pub struct NoteBatch {
     record: RecordBatch,
-    /// A message a row, or none at all.
+    /// The message of each row, or `None` for all rows.
     enclosed: Arc<[Option<Enclosed>]>,
-    /// Ids that a row's event merges or links, or none for any row.
+    /// Ids that each row's event merges or links; empty if no row has any.
     links: Arc<[Vec<PatientLink>]>,
-    /// Stretches that a row's message explains, or none for any row.
+    /// Stretches that each row's message explains; empty if no row has any.
     structural_text: Arc<[Vec<StructuralText>]>,
-    /// The row that the first of this batch's is among them.
+    /// The index of this batch's first row in those lists.
     first: usize,
-    /// The column of identifiers that the texts are values of.
+    /// The column of identifiers to which the texts belong.
     column: Option<Arc<str>>,
     shared: Arc<Shared>,
     pace: Option<Arc<dyn Pace>>,
@@ -182,8 +182,8 @@ impl NoteBatch {
         ]))
     }
 
-    /// Tokenises records into a batch, one row each, in the order given. Takes records or references to them: a caller that
-    /// may need them again lends them, and no text is cloned.
+    /// Tokenises records into a batch, one row each, in the order given. Takes records or references to them,
+    /// so that a caller that needs them again can lend them without cloning text.
     ///
     /// # Errors
     /// [`BatchError::Arrow`] if the texts together pass 2 GiB.
@@ -195,8 +195,8 @@ impl NoteBatch {
         rows.finish()
     }
 
-    /// Creates a batch of bare texts, with their index as offset: for trying members on text that is no
-    /// event.
+    /// Creates a batch of bare texts, with their index as offset, for running members on texts without
+    /// events.
     ///
     /// # Errors
     /// As [`NoteBatch::from_records`].
@@ -214,7 +214,7 @@ impl NoteBatch {
         }))
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.record.num_rows()
     }
@@ -237,11 +237,12 @@ impl NoteBatch {
         }
     }
 
-    /// What members share while they tag this batch: the value of type `T` under `key`, made by the first who asks and
-    /// kept as long as the batch. Clones share it, slices do not.
+    /// Returns a value that members share while they tag this batch: the value of type `T` under `key`,
+    /// computed on the first request and kept as long as the batch. Clones of the batch share it, slices do
+    /// not.
     ///
-    /// `key` tells values of one type apart that were made by different settings; it must depend on nothing else, so
-    /// that the order of requests makes no difference.
+    /// `key` distinguishes values of one type that depend on different settings; it must depend on nothing
+    /// else, so that the order of requests makes no difference.
     pub fn shared<T: Any + Send + Sync>(&self, key: u64, make: impl FnOnce() -> T) -> Arc<T> {
         self.shared.get(key, make)
     }
@@ -251,7 +252,7 @@ impl NoteBatch {
         &self.record
     }
 
-    /// `len` rows from `first`, without a copy.
+    /// Returns `len` rows from `first`, without a copy.
     ///
     /// # Panics
     /// If they are not rows of this batch.
@@ -268,7 +269,7 @@ impl NoteBatch {
         }
     }
 
-    /// Has `pace` observe the work on this batch and on slices of it.
+    /// Lets `pace` observe the work on this batch and on slices of it.
     #[must_use]
     pub fn paced(self, pace: Arc<dyn Pace>) -> Self {
         Self {
@@ -288,7 +289,7 @@ impl NoteBatch {
         }
     }
 
-    /// Asks whether the spans of the batch may take so many bytes.
+    /// Checks whether the spans of the batch may take this much memory.
     ///
     /// # Errors
     /// [`TagError::OverBudget`] if they may not.
@@ -299,7 +300,7 @@ impl NoteBatch {
         }
     }
 
-    /// Says that each text is a value of this column of identifiers, by its path in the table.
+    /// Declares that each text is a value of this column of identifiers, by its path in the table.
     #[must_use]
     pub fn of_column(self, path: &str) -> Self {
         Self {
@@ -314,7 +315,7 @@ impl NoteBatch {
         self.column.as_deref()
     }
 
-    /// What row `row` stands for.
+    /// Returns the kind of row `row`.
     pub fn row_kind(&self, row: usize) -> RowKind {
         RowKind::from_u8(
             self.record
@@ -324,7 +325,7 @@ impl NoteBatch {
         )
     }
 
-    /// Where row `row` came from.
+    /// Returns the topic, partition and offset of row `row`.
     pub fn coordinates(&self, row: usize) -> (&str, i32, i64) {
         (
             self.strings(column::TOPIC).value(row),
@@ -359,7 +360,7 @@ impl NoteBatch {
         }
     }
 
-    /// One note, borrowed. A row that is no note reads as an empty text.
+    /// Returns one note, borrowed. A row that is not a note has an empty text.
     ///
     /// # Panics
     /// If there is no such row.
@@ -394,7 +395,7 @@ impl NoteBatch {
         ids.is_valid(row).then(|| ids.value(row))
     }
 
-    /// Returns the row's patient, if its event says whose note it is.
+    /// Returns the row's patient, if its event names one.
     pub fn patient_id(&self, row: usize) -> Option<&str> {
         let ids = self.strings(column::PATIENT_ID);
         ids.is_valid(row).then(|| ids.value(row))
@@ -406,7 +407,7 @@ impl NoteBatch {
         authorities.is_valid(row).then(|| authorities.value(row))
     }
 
-    /// When the row's note was written, in milliseconds since 1970-01-01T00:00:00Z.
+    /// Returns when the row's note was written, in milliseconds since 1970-01-01T00:00:00Z.
     pub fn authored_at(&self, row: usize) -> Option<i64> {
         let times = self
             .record
@@ -415,19 +416,19 @@ impl NoteBatch {
         times.is_valid(row).then(|| times.value(row))
     }
 
-    /// Ids that the row's event merges or links.
+    /// Returns the ids that the row's event merges or links.
     pub fn links(&self, row: usize) -> &[PatientLink] {
         self.links.get(self.first + row).map_or(&[], Vec::as_slice)
     }
 
-    /// Stretches of the row's text that its message's structure explains.
+    /// Returns the stretches of the row's text that the structure of its message explains.
     pub fn structural_text(&self, row: usize) -> &[StructuralText] {
         self.structural_text
             .get(self.first + row)
             .map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the message that the row's note came in.
+    /// Returns the message that contained the row's note.
     pub fn enclosed(&self, row: usize) -> Option<&Enclosed> {
         self.enclosed.get(self.first + row)?.as_ref()
     }
@@ -436,7 +437,7 @@ impl NoteBatch {
         self.record.column(index).as_string::<i32>()
     }
 
-    /// Returns the column of that name, for carrying metadata to the output.
+    /// Returns the column of this name, for copying metadata to the output.
     pub(crate) fn carried(&self, name: &str) -> Option<&ArrayRef> {
         self.record.column_by_name(name)
     }
@@ -445,7 +446,7 @@ impl NoteBatch {
 impl TryFrom<RecordBatch> for NoteBatch {
     type Error = BatchError;
 
-    /// Takes a record batch that came from elsewhere, checking the schema and every token.
+    /// Accepts a record batch from elsewhere after checking its schema and every token.
     fn try_from(record: RecordBatch) -> Result<Self, BatchError> {
         if record.schema().fields() != Self::schema().fields() {
             return Err(BatchError::Schema);

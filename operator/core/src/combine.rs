@@ -1,11 +1,12 @@
-//! How the members' predictions for a note become decisions.
+//! Combines the members' predictions for a note into decisions.
 
 use crate::{Annotations, Decision, NoteView, Voting};
 
-/// An ensemble's rule: voting, or one that was fitted. Pure: the same annotations of the same note give the same decisions.
+/// An ensemble's rule: voting, or a fitted combiner. Pure: the same annotations of the same note give the
+/// same decisions.
 pub trait Combine: Send + Sync {
-    /// Decides one note, given each member's annotations of it, in member order. The answer is sorted by start and free of
-    /// overlaps, every span one of the note's text.
+    /// Decides one note, given each member's annotations of it, in member order. The result is sorted by
+    /// start and free of overlaps, and every span lies in the note's text.
     fn decide(&self, note: NoteView<'_>, predictions: &[&Annotations]) -> Vec<Decision>;
 
     /// Bytes of memory that a decision takes for each token of its note, in addition to those of the annotations; 0 by default.

@@ -1,4 +1,4 @@
-//! What an ensemble decides about a span, and why: everything that the audit tells.
+//! An ensemble's decision about a span, with everything that the audit reports of it.
 
 use crate::{LabelId, Span};
 
@@ -21,12 +21,12 @@ impl MemberSet {
         self.0 >> member & 1 == 1
     }
 
-    /// How many members are in it.
+    /// Returns the number of members in the set.
     pub const fn len(self) -> u32 {
         self.0.count_ones()
     }
 
-    /// Returns whether none is.
+    /// Returns whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -42,7 +42,7 @@ impl MemberSet {
     }
 }
 
-/// What the ensemble decides about a span.
+/// An ensemble's decision about a span.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
     /// Bytes of the original note.
@@ -55,16 +55,16 @@ pub struct Decision {
     pub scores: Vec<f32>,
     /// The ensemble's score, 0 to 1: in a vote the best score among the members.
     pub score: f32,
-    /// Votes that it needed; 0 where votes are not what counts.
+    /// The votes that it needed; 0 if votes do not decide.
     pub needed: u32,
-    /// The rule of the best-ranked of them that has one.
+    /// The rule of the best-ranked of those members that has one.
     pub rule: &'static str,
-    /// What overlapped it and lost.
+    /// The spans that overlapped it and lost.
     pub overruled: Vec<OverruledSpan>,
 }
 
 impl Decision {
-    /// Creates a decision that votes had no part in, and that nothing lost to.
+    /// Creates a decision without votes and without overruled spans.
     pub const fn new(span: Span, label: LabelId, members: MemberSet, score: f32) -> Self {
         Self {
             span,
@@ -78,7 +78,7 @@ impl Decision {
         }
     }
 
-    /// Takes in the decision that follows it, of the same label.
+    /// Merges the next decision, which has the same label, into this one.
     pub(crate) fn join(&mut self, next: &mut Self) {
         self.span = self.span.union(next.span);
         let members = MemberSet(self.members.0 | next.members.0);
@@ -98,7 +98,7 @@ impl Decision {
     }
 }
 
-/// A span that would have been decided, had it not overlapped another.
+/// A span that would have been decided if it had not overlapped another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OverruledSpan {
     /// Bytes of the original note.
@@ -112,7 +112,7 @@ pub struct OverruledSpan {
 }
 
 impl OverruledSpan {
-    /// What remains of a decision that lost.
+    /// Returns the overruled span of a decision that lost.
     pub const fn of(decision: &Decision) -> Self {
         Self {
             span: decision.span,

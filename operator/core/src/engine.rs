@@ -1,4 +1,4 @@
-//! The whole of de-identification, without the stream: members tag, the ensemble decides, the redactor writes.
+//! De-identification without the stream: members tag, the ensemble decides, the redactor writes.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,10 +12,10 @@ use crate::{
     Redactor, Review, ReviewRule, Span, TagError, Tagger, Unredacted,
 };
 
-/// A row's decisions and what was seen of them, or why it is quarantined.
+/// A row's decisions and the observation of them, or the code under which it is quarantined.
 type Decided<T> = Result<(Vec<Decision>, T), QuarantineCode>;
 
-/// Members, and how they are combined and acted upon. Shared by every lane; synchronous and pure.
+/// Members, their combination and the redactor. Shared by every lane; synchronous and pure.
 pub struct Engine {
     labels: Arc<LabelSet>,
     members: Vec<Arc<dyn Tagger>>,
@@ -28,14 +28,14 @@ pub struct Engine {
     redactor: Redactor,
 }
 
-/// A batch's way out.
+/// The output for a batch.
 #[derive(Debug)]
 pub struct Processed {
     /// One row for each row of the batch.
     pub redacted: RedactedBatch,
     /// One row for each redacted span.
     pub audit: AuditBatch,
-    /// Notes that could not be handled, by code.
+    /// The codes of the notes that were quarantined.
     pub quarantined: Vec<QuarantineCode>,
 }
 
@@ -70,19 +70,19 @@ impl Engine {
         }
     }
 
-    /// Looks a second time for what was found, if there is a sweep.
+    /// Propagates decisions to further occurrences in the note, if `propagation` is given.
     #[must_use]
     pub fn propagating(self, propagation: Option<Propagation>) -> Self {
         Self { propagation, ..self }
     }
 
-    /// Leaves text as it is that its message's structure explains, if there is an exemption.
+    /// Exempts text that the structure of its message explains, if `exemption` is given.
     #[must_use]
     pub fn exempting(self, exemption: Option<Exemption>) -> Self {
         Self { exemption, ..self }
     }
 
-    /// Flags notes for a human's review by another rule than the default.
+    /// Flags notes for review by a rule other than the default.
     #[must_use]
     pub fn reviewing(self, review: ReviewRule) -> Self {
         Self { review, ..self }
@@ -103,20 +103,21 @@ impl Engine {
         self.redactor.carried()
     }
 
-    /// Of each member that keeps something between batches, its name and what became of its lookups.
+    /// Returns the name and cache statistics of each member that keeps values between batches.
     pub fn lookups(&self) -> Vec<(String, Lookups)> {
         let of = |member: &Arc<dyn Tagger>| Some((member.name().to_owned(), member.lookups()?));
         self.members.iter().filter_map(of).collect()
     }
 
-    /// Bytes of memory that the members and their combination take for each token of a long note, in addition to the note and its spans.
+    /// Returns the bytes of memory that the members and their combination take for each token of a long note,
+    /// in addition to the note and its spans.
     pub fn token_bytes(&self) -> usize {
         // Members tag one after another.
         let members = self.members.iter().map(|member| member.token_bytes()).max();
         members.unwrap_or(0).max(self.combiner.token_bytes())
     }
 
-    /// What the ensemble decides about each row. An error quarantines that row alone.
+    /// Decides every row. An error quarantines only its row.
     pub fn decide(&self, batch: &NoteBatch) -> Vec<Outcome> {
         self.decide_with(batch, |_, _, _, _| ())
             .map(|outcome| outcome.map(|(decisions, ())| decisions))
@@ -190,16 +191,16 @@ impl Engine {
         members.fold(MemberSet::default(), |set, (member, _)| set.with(member))
     }
 
-    /// One row redacted, for callers that write no rows.
+    /// Redacts one row, for callers that do not write rows.
     ///
     /// # Errors
-    /// The code under which the note would be quarantined, or what is away.
+    /// The code under which the note would be quarantined, or the service that is unavailable.
     pub fn redact(&self, batch: &NoteBatch, row: usize, outcome: &Outcome) -> Result<Redacted, Unredacted> {
         let decisions = outcome.as_ref().map_err(|code| Unredacted::Quarantined(*code))?;
         self.redactor.redact_note(batch, row, decisions)
     }
 
-    /// Replaces every note whole, as one span of `label`: values that are known to be identifiers, and need no finding.
+    /// Replaces every note as one span of `label`, for values that are known to be identifiers.
     ///
     /// # Errors
     /// As [`Redactor::redact`].
@@ -258,8 +259,8 @@ impl std::fmt::Debug for Engine {
     }
 }
 
-/// Runs a member so that a panic costs the note that caused it, not the batch: the batch is tried whole, and note by
-/// note only if that panics.
+/// Runs a member so that a panic affects only the note that caused it: tags the whole batch, and note by note
+/// if that panics.
 fn tag_isolated(member: &dyn Tagger, batch: &NoteBatch) -> Vec<Result<Annotations, QuarantineCode>> {
     let attempt = catch_unwind(AssertUnwindSafe(|| member.tag(batch)));
     match attempt {
@@ -287,7 +288,7 @@ mod tests {
     use arrow_array::Array;
     use arrow_array::cast::AsArray;
 
-    /// Tags the word "Ana"; panics, fails or strays on three others.
+    /// Tags the word "Ana"; panics, fails or returns an invalid span on three other words.
     struct Moody;
 
     impl Tagger for Moody {
@@ -350,7 +351,7 @@ mod tests {
         assert_eq!(done.quarantined.len(), 2);
     }
 
-    /// Allows spans to take so many bytes.
+    /// Allows spans to take this many bytes.
     #[derive(Debug)]
     struct Room(usize);
 

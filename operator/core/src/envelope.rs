@@ -1,8 +1,8 @@
-//! The message that a note came in, for those who want it back: a FHIR resource, an HL7 v2 message.
+//! The message that contained a note, for users who want it returned: a FHIR resource, an HL7 v2 message.
 //!
-//! A message is one note, whatever it holds: the parts of its narrative are joined in the note's text, so that one consumed
-//! record stays one row. Its structured identifiers are replaced as those in the narrative are, and what neither is
-//! narrative nor known to be harmless does not come back.
+//! A message is one note: the parts of its narrative are joined in the note's text, so that one consumed
+//! record stays one row. Its structured identifiers are replaced like those in the narrative. A value that is
+//! neither narrative nor known to be harmless is removed.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,9 +13,9 @@ use crate::{Sensitive, Span};
 /// A structured identifier of a message, for instance PID-5.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identifier {
-    /// What it is, by its i2b2-2014 name (`PATIENT`, `DATE`, `ZIP`); a label set says which of its labels that is.
+    /// The i2b2-2014 name of its kind (`PATIENT`, `DATE`, `ZIP`); a label set maps it to one of its labels.
     pub label: &'static str,
-    /// As the message has it, its escapes undone.
+    /// The value as the message has it, unescaped.
     pub value: Sensitive,
     /// The authority that assigned it, as the source names the authority, with the kind of name before a colon: `namespace:MERCY`,
     /// `oid:1.2.840`, `system:https://mercy.example/mrn`, `column:mrn`. Several names of one authority are separated by line
@@ -23,23 +23,24 @@ pub struct Identifier {
     pub authority: Option<Arc<str>>,
 }
 
-/// A field that does not come back as it came: what the audit says of it.
+/// A field that leaves changed, for the audit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Where it stands, in the terms of the format: `PID-5.1`, `Patient.name.family`. Never a value, and never an id.
+    /// The field's path in the terms of the format: `PID-5.1`, `Patient.name.family`. Never a value, and
+    /// never an id.
     pub path: Cow<'static, str>,
     /// The rule of the format's table that decided, for instance `name` or `not in table 0001`.
     pub rule: &'static str,
-    /// What became of it.
+    /// What happened to it.
     pub what: Changed,
 }
 
-/// What became of a field.
+/// What happened to a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Changed {
     /// The policy replaced it: an index into [`Envelope::identifiers`].
     Replaced(usize),
-    /// It is gone.
+    /// It was removed.
     Removed,
 }
 
@@ -50,26 +51,27 @@ pub struct EnvelopeError;
 
 /// A message without its contents.
 pub trait Envelope: Send + Sync {
-    /// Where the parts of the narrative lie in the note's text: in order, in bounds, free of overlaps.
+    /// Returns where the parts of the narrative lie in the note's text: in order, in bounds, free of
+    /// overlaps.
     fn parts(&self) -> &[Span];
 
-    /// Its structured identifiers, in an order of its own.
+    /// Returns its structured identifiers, in a fixed order.
     fn identifiers(&self) -> &[Identifier];
 
-    /// Which of its fields do not come back as they came, in the order of the message.
+    /// Returns the fields that leave changed, in the order of the message.
     fn changes(&self) -> &[Change] {
         &[]
     }
 
     /// Returns the message with other parts and other identifiers, one for each of its own. Everything else
-    /// in it that could identify somebody is gone.
+    /// in it that could identify a person is removed.
     ///
     /// # Errors
-    /// [`EnvelopeError`], for instance if there are more or fewer.
+    /// [`EnvelopeError`], for instance if their number differs.
     fn close(&self, parts: &[&str], identifiers: &[&str]) -> Result<Vec<u8>, EnvelopeError>;
 }
 
-/// A note's envelope, shared. Prints as nothing that is in it.
+/// A note's envelope, shared. Its debug output shows only counts.
 #[derive(Clone)]
 pub struct Enclosed(pub Arc<dyn Envelope>);
 
@@ -81,7 +83,7 @@ impl fmt::Debug for Enclosed {
 }
 
 impl PartialEq for Enclosed {
-    /// Returns whether it is the same message, not merely an equal one.
+    /// Returns whether it is the same message, not only an equal one.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

@@ -1,8 +1,9 @@
-//! Text that a message's own structure explains: headings, units and names of codes in narrative that a server generated.
+//! Text that a message's own structure explains: headings, units and names of codes in narrative that a
+//! server generated.
 //!
-//! The format says where such text stands, word for word; it knows the structure and no dictionary. Here each stretch is tested
-//! again, since a display is what a sender typed and may hold a name. A decision goes only if it lies within a stretch that
-//! passes, and if no member found it that redacts whatever the others say.
+//! The format reports where such text stands, word for word; it knows the structure but no dictionary. This
+//! module tests each stretch again, since a sender may type a name into a display. It drops a decision only
+//! if the decision lies within a stretch that passes, and no always-redact member found it.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -10,46 +11,47 @@ use std::sync::Arc;
 
 use crate::{Decision, KnownKind, MemberSet, NoteView, Span, tokenize};
 
-/// Digits in a row that a stretch may have: more could be a record's number.
+/// The longest run of digits in a stretch: more could be a record number.
 const MAX_DIGITS: usize = 3;
 
-/// Where the words of a stretch are from.
+/// The source of a stretch's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StructuralKind {
-    /// A published list: names of elements, codes of required bindings, units, usual headings.
+    /// A published list: names of elements, codes of required bindings, units, common headings.
     Published,
     /// The message: the display of a code, which its sender wrote.
     Display,
 }
 
-/// A stretch of a note that is, word for word, in the structure of the note's message.
+/// A stretch of a note that occurs, word for word, in the structure of the note's message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StructuralText {
     /// Bytes of the note.
     pub span: Span,
-    /// Where its words are from.
+    /// The source of its words.
     pub kind: StructuralKind,
 }
 
-/// Tells words that name nobody where text of that kind has them, in whatever case.
+/// Returns whether a word names nobody in text of this kind, in any case.
 pub type OrdinaryWords = Arc<dyn Fn(&str, StructuralKind) -> bool + Send + Sync>;
 
-/// Drops decisions about text that is known to be no identifier.
+/// Drops decisions about text that is known to identify nobody.
 #[derive(Clone)]
 pub struct Exemption {
     ordinary: OrdinaryWords,
 }
 
 impl Exemption {
-    /// Creates an exemption of stretches that have only words for which `ordinary` holds.
+    /// Creates an exemption of stretches all words of which satisfy `ordinary`.
     pub fn new(ordinary: OrdinaryWords) -> Self {
         Self { ordinary }
     }
 
-    /// Returns the stretches that identify nobody, in their order.
+    /// Returns the stretches that identify nobody, in order.
     ///
-    /// A stretch with a word of the note's known names, places or institutions is not among them, nor one with more than
-    /// three digits in a row. A published stretch of several words may have names among them, for no name is published.
+    /// Leaves out a stretch with a word of the note's known names, places or institutions, or with more than
+    /// three digits in a row. A published stretch of several words may contain words that are also names,
+    /// since published lists name nobody.
     pub fn explained(&self, note: NoteView<'_>, stretches: &[StructuralText]) -> Vec<Span> {
         if stretches.is_empty() {
             return Vec::new();
@@ -71,7 +73,7 @@ impl Exemption {
                     names = true;
                 }
             });
-            // "Max Dose" is published whole, so that "Max" is nobody in it.
+            // "Max Dose" is published as a whole, so that "Max" names nobody in it.
             possible && (!names || ordinary && stretch.kind == StructuralKind::Published)
         };
         let mut explained: Vec<Span> = stretches.iter().filter(holds).map(|one| one.span).collect();
@@ -79,8 +81,8 @@ impl Exemption {
         explained
     }
 
-    /// Drops the decisions each word of which lies within a stretch, unless a member of `always` shares in them.
-    /// `O((d + s) log s)`.
+    /// Drops the decisions all words of which lie within a stretch, unless a member of `always` supports
+    /// them. `O((d + s) log s)`.
     pub fn apply(note: NoteView<'_>, explained: &[Span], always: MemberSet, decisions: &mut Vec<Decision>) {
         if explained.is_empty() {
             return;
@@ -94,7 +96,7 @@ impl Exemption {
 pub(crate) fn covers(note: NoteView<'_>, explained: &[Span], span: Span) -> bool {
     let first = note.tokens.at_or_after(span.start());
     let end = note.tokens.at_or_after(span.end());
-    // A span that begins or ends within a token is nothing that a word of a heading is.
+    // A span that begins or ends within a token matches no word of a heading.
     let whole = first < end
         && note.tokens.span(first).start() == span.start()
         && note.tokens.span(end - 1).end() == span.end();
@@ -105,7 +107,7 @@ pub(crate) fn covers(note: NoteView<'_>, explained: &[Span], span: Span) -> bool
             .all(|token| within(explained, note.tokens.span(token)))
 }
 
-/// Returns whether one of the stretches has all of the span.
+/// Returns whether one of the stretches contains the span.
 fn within(explained: &[Span], span: Span) -> bool {
     let after = explained.partition_point(|one| one.start() <= span.start());
     after
@@ -114,7 +116,7 @@ fn within(explained: &[Span], span: Span) -> bool {
         .is_some_and(|one| span.end() <= one.end())
 }
 
-/// Words of names, places and institutions that the note's event carries, in lower case.
+/// Returns the words of names, places and institutions that the note's event carries, in lower case.
 fn known_words(note: NoteView<'_>) -> HashSet<String> {
     let mut words = HashSet::new();
     for (kind, value) in note.known() {
@@ -169,8 +171,8 @@ mod tests {
         Span::new(start, start + part.len()).unwrap()
     }
 
-    /// Returns the decisions that are left of one about each of `found`, of which the first is also by a
-    /// member that always counts.
+    /// Returns the decisions that remain of one about each of `found`; an always-redact member supports the
+    /// first.
     fn left(text: &str, known: &str, stretches: &[&str], found: &[&str]) -> Vec<String> {
         let event = NoteEvent {
             text: text.into(),

@@ -1,5 +1,5 @@
-//! Digests of settings that depend on their meaning alone: not on the order of a struct's fields, the name of a Rust type, or the
-//! version of a compiler or library.
+//! Digests of settings that depend on their meaning alone: not on the order of a struct's fields, the name of
+//! a Rust type, or the version of a compiler or library.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -7,19 +7,20 @@ use sha2::{Digest as _, Sha256};
 
 use crate::hex;
 
-/// The version of how [`fingerprint`] makes digests. Raised when the same settings would get another digest. Output files
-/// name it, so that digests of two versions are never compared. Version 1 was a digest of Rust's debug output.
+/// The version of [`fingerprint`]'s method. Raised when the same settings would get another digest. Output
+/// files name it, so that digests of two versions are never compared. Version 1 was a digest of Rust's debug
+/// output.
 pub const FINGERPRINT_SCHEME: u32 = 2;
 
 /// Returns the SHA-256 of settings, in hexadecimal.
 ///
-/// The digest is over the settings as JSON without white space, with the keys of every object in code-point order and without
-/// keys whose value is null. So an optional key that a later version adds does not change the digest of a file that does
-/// not use it. Secrets must not be serialised by `settings`.
+/// The digest covers the settings as JSON without white space, with the keys of every object in code-point
+/// order and without keys whose value is null. So an optional key that a later version adds does not change
+/// the digest of a file that does not use it. `settings` must not serialise secrets.
 ///
 /// # Panics
-/// If the settings have a map whose keys are no strings, or a path that is not UTF-8. Settings that were read from TOML have
-/// neither.
+/// If the settings have a map whose keys are not strings, or a path that is not UTF-8. Settings from TOML
+/// have neither.
 ///
 /// # Examples
 ///

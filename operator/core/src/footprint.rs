@@ -1,4 +1,4 @@
-//! What the spans of a batch take in memory, from the members' annotations to the rows of the audit.
+//! The memory that the spans of a batch take, from the members' annotations to the rows of the audit.
 
 use std::cmp::Reverse;
 
@@ -6,11 +6,12 @@ use crate::{Annotation, Annotations};
 
 /// Bytes of an annotation: 32, in a list that grows by doubling.
 const ANNOTATION_BYTES: usize = 64;
-/// Bytes of a decision at the peak: itself, twice while overlaps are resolved; what propagation looks for; its replacement, its place,
-/// and its row of the audit. Measured by `benches/examples/note_memory.rs` with a table of numbers.
+/// Bytes of a decision at the peak: itself, twice while overlaps are resolved; the values to propagate; its
+/// replacement, its place, and its row of the audit. Measured by `benches/examples/note_memory.rs` with a
+/// table of numbers.
 const DECISION_BYTES: usize = 640;
 
-/// How many spans a batch has.
+/// The number of spans in a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Footprint {
     /// Annotations of all members.
@@ -19,7 +20,7 @@ pub(crate) struct Footprint {
 }
 
 impl Footprint {
-    /// Returns the same with the decisions of one more note.
+    /// Returns the footprint with the decisions of one more note.
     pub(crate) const fn with(self, decisions: usize) -> Self {
         Self {
             decisions: self.decisions + decisions,
@@ -27,13 +28,14 @@ impl Footprint {
         }
     }
 
-    /// What they take in memory.
+    /// Returns their memory in bytes.
     pub(crate) const fn bytes(self) -> usize {
         self.annotations * ANNOTATION_BYTES + self.decisions * DECISION_BYTES
     }
 }
 
-/// How many different pairs of span and label the members found in a note, in `O(n * members)`.
+/// Returns the number of distinct pairs of span and label that the members found in a note, in `O(n *
+/// members)`.
 pub(crate) fn candidates(predictions: &[&Annotations]) -> usize {
     let key = |one: &&Annotation| (one.span.start(), Reverse(one.span.end()), one.label);
     let mut lists: Vec<_> = predictions

@@ -1,6 +1,6 @@
-//! Digests as people read and write them.
+//! Digests as hexadecimal text.
 
-/// Lower-case hexadecimal.
+/// Returns the bytes in lower-case hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     let halves = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     halves

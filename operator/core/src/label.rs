@@ -1,7 +1,8 @@
-//! Labels: what kind of identifier a span is, and which of HIPAA's eighteen it falls under.
+//! Labels: the kind of identifier that a span is, and the HIPAA identifier that it belongs to.
 //!
-//! A label set is data, not code: `labels/*.toml`. Members ask for the labels they know by their i2b2-2014 name; a set
-//! of another tradition (MEDDOCAN's, an institute's own) says in its file which of its labels stands for which.
+//! A label set is data, not code: `labels/*.toml`. Members request the labels that they know by their
+//! i2b2-2014 names; another set (MEDDOCAN's, an institution's own) declares which of its labels stands for
+//! which.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -86,9 +87,9 @@ pub struct Label {
     pub name: String,
     /// The category it belongs to, for instance `NAME`.
     pub category: String,
-    /// The HIPAA identifier it falls under.
+    /// The HIPAA identifier that it belongs to.
     pub hipaa: Hipaa,
-    /// The i2b2-2014 labels that this one stands for, in a set of another tradition.
+    /// The i2b2-2014 labels that this one stands for, in another label set.
     #[serde(default)]
     pub equivalent: Vec<String>,
 }
@@ -102,17 +103,17 @@ pub enum LabelError {
     Syntax {
         /// The file, as the caller named it.
         origin: String,
-        /// What the parser says, with line and key.
+        /// The parser's message, with line and key.
         message: String,
     },
-    /// A name stands twice, an equivalent is claimed twice, or the fallback is not one of the labels.
+    /// A name occurs twice, an equivalent is claimed twice, or the fallback is not one of the labels.
     #[error("{origin}: label `{name}` {problem}")]
     Inconsistent {
         /// The file, as the caller named it.
         origin: String,
-        /// The label at fault.
+        /// The invalid label.
         name: String,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: &'static str,
     },
     /// No label stands for this i2b2-2014 name, and the set has no fallback.
@@ -122,7 +123,7 @@ pub enum LabelError {
     Missing {
         /// The set's id.
         set: String,
-        /// The name that a member asked for.
+        /// The name that a member requested.
         name: String,
     },
 }
@@ -147,7 +148,8 @@ struct File {
     label: Vec<Label>,
 }
 
-/// The built-in sets. A set added at the end leaves models of bare label names under the set that they have now.
+/// The built-in sets. A new set goes to the end, so that models of bare label names keep the set that they
+/// have now.
 const BUILT_IN: &[&str] = &[
     include_str!("../labels/i2b2-2014.toml"),
     include_str!("../labels/meddocan.toml"),
@@ -187,8 +189,8 @@ impl LabelSet {
         ids.join(", ")
     }
 
-    /// Creates a set of bare names, for a model that was trained on labels that no set describes: each is its
-    /// own category, and falls under the last of HIPAA's identifiers.
+    /// Creates a set of bare names, for a model whose labels no set describes: each is its own category and
+    /// belongs to the last of HIPAA's identifiers.
     ///
     /// # Errors
     /// [`LabelError::Inconsistent`] if a name stands twice.

@@ -1,9 +1,10 @@
-//! Merging of adjacent decisions of one label, so that "Ana" "Ruiz" leaves one tag and not two; and what an apostrophe joins to a
-//! decision goes with it, so that of "Hi'ilei" or "To'rayeva" no half is left.
+//! Merges adjacent decisions of one label, so that "Ana" "Ruiz" becomes one tag and not two. Also extends
+//! decisions by the text that an apostrophe joins to them, so that no half of "Hi'ilei" or "To'rayeva" is
+//! left.
 
 use crate::{Decision, LabelId, LabelSet, Span};
 
-/// Which decisions are one.
+/// Which decisions are merged.
 #[derive(Clone, Debug)]
 pub struct Merging {
     /// The longest gap, in bytes, that may lie between them.
@@ -12,12 +13,12 @@ pub struct Merging {
     pub gap: String,
     /// Labels that are never merged: two dates in a row are two dates.
     pub never: Vec<LabelId>,
-    /// Labels that take in what an apostrophe joins to them.
+    /// Labels whose spans are extended by the text that an apostrophe joins to them.
     pub whole: Vec<LabelId>,
 }
 
 impl Default for Merging {
-    /// One blank, tab, or hyphen; no label exempt.
+    /// Allows one blank, tab, or hyphen in the gap, and excludes no label.
     fn default() -> Self {
         Self {
             max_gap: 1,
@@ -29,7 +30,7 @@ impl Default for Merging {
 }
 
 impl Merging {
-    /// Merges nothing: for measuring a member's predictions span by span.
+    /// Returns the setting that merges nothing, for measuring a member's predictions span by span.
     pub fn none(labels: &LabelSet) -> Self {
         let count = u16::try_from(labels.labels().len()).unwrap_or(u16::MAX);
         Self {
@@ -38,7 +39,7 @@ impl Merging {
         }
     }
 
-    /// Returns the labels of names: what [`Merging::whole`] is meant for.
+    /// Returns the labels of names, for [`Merging::whole`].
     pub fn names(labels: &LabelSet) -> Vec<LabelId> {
         let all = (0..).map(LabelId).zip(labels.labels());
         all.filter(|(_, label)| label.category == "NAME")
@@ -46,7 +47,7 @@ impl Merging {
             .collect()
     }
 
-    /// Grows and merges in place. `decisions` are sorted and free of overlaps, and stay so.
+    /// Extends and merges decisions in place. `decisions` are sorted and free of overlaps, and stay so.
     pub fn apply(&self, text: &str, decisions: &mut Vec<Decision>) {
         self.grow(text, decisions);
         decisions.dedup_by(|next, last| {
@@ -60,7 +61,7 @@ impl Merging {
         });
     }
 
-    /// Takes in what an apostrophe joins to a decision, up to its neighbours.
+    /// Extends decisions by the text that an apostrophe joins to them, up to their neighbours.
     fn grow(&self, text: &str, decisions: &mut [Decision]) {
         let mut before = 0;
         for place in 0..decisions.len() {
@@ -83,9 +84,9 @@ impl Merging {
     }
 }
 
-/// Signs that stand within names: the apostrophe, typed and set, the ʻokina, and what is typed for them.
+/// Characters within names: the typed and the typographic apostrophe, the ʻokina, and their substitutes.
 const APOSTROPHES: [char; 6] = ['\'', '\u{2019}', '\u{2018}', '\u{2bb}', '\u{2bc}', '`'];
-/// What English joins to any word: it is no part of a name.
+/// Endings that English joins to any word; they are not part of a name.
 const ENDINGS: [&str; 7] = ["s", "d", "ll", "re", "ve", "m", "t"];
 
 /// Bytes of letters and apostrophes that `rest` begins with, if it continues the word before it: none of a possessive.
@@ -98,7 +99,7 @@ fn joined_behind(rest: &str) -> usize {
             break;
         }
         if word.is_empty() {
-            // The other half is decided itself where nothing lies between the apostrophe and the end.
+            // If nothing lies between the apostrophe and the end, the other half is a decision of its own.
             left = if part.is_empty() { part } else { left };
             break;
         }

@@ -1,16 +1,16 @@
-//! What comes in: a note event, where it came from, and what is known of its patient.
+//! The input: a note event, its coordinates, and the known identifiers of its patient.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::{Enclosed, StructuralText};
 
-/// Text that may identify somebody. Prints as its length, whatever asks for it.
+/// Text that may identify a person. Every formatter prints only its length.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sensitive(String);
 
 impl Sensitive {
-    /// Returns the text itself. Named so that its use shows in a review.
+    /// Returns the text itself. The name makes its use visible in a review.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -20,7 +20,7 @@ impl Sensitive {
         self.0
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -73,9 +73,9 @@ pub enum EventKind {
     /// A new note.
     #[default]
     Create = 0,
-    /// A new version of a note that is there.
+    /// A new version of an existing note.
     Amend = 1,
-    /// The note is withdrawn; such an event carries no text.
+    /// The note was withdrawn; such an event has no text.
     Delete = 2,
 }
 
@@ -90,7 +90,7 @@ impl EventKind {
     }
 }
 
-/// What an identifier that the event carries identifies.
+/// The kind of an identifier that the event carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum KnownKind {
@@ -123,7 +123,7 @@ pub enum KnownKind {
 }
 
 impl KnownKind {
-    /// Every kind, in the order of their numbers.
+    /// All kinds, in the order of their numbers.
     pub const ALL: [Self; 13] = [
         Self::Patient,
         Self::Relative,
@@ -155,7 +155,7 @@ pub struct Known {
     pub value: Sensitive,
 }
 
-/// A patient's id, and who assigned it.
+/// A patient's id, and the authority that assigned it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatientKey {
     /// The id.
@@ -169,16 +169,17 @@ pub struct PatientKey {
 pub struct PatientLink {
     /// The id that another replaces.
     pub from: PatientKey,
-    /// The other; the patient's whose note it is, if none.
+    /// The id that replaces it; `None` stands for the note's own patient.
     pub into: Option<PatientKey>,
 }
 
 /// A note event as a source delivers it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NoteEvent {
-    /// Where it came from.
+    /// Its coordinates.
     pub at: Coordinates,
-    /// The source's id of the note. May itself identify somebody: carried to output only where the policy says so.
+    /// The source's id of the note. It can itself identify a person: it is copied to the output only if the
+    /// policy says so.
     pub note_id: Sensitive,
     /// The note's version at the source, if it counts them.
     pub version: Option<i64>,
@@ -186,7 +187,7 @@ pub struct NoteEvent {
     pub patient_id: Option<Sensitive>,
     /// The authority that assigned the patient's id, as the source names it: [`Identifier::authority`](crate::Identifier::authority).
     pub patient_authority: Option<Arc<str>>,
-    /// Ids that the event says are one patient's, because it merges or links them.
+    /// Ids that the event declares to be one patient's, because it merges or links them.
     pub links: Vec<PatientLink>,
     /// The encounter's id.
     pub encounter_id: Option<Sensitive>,
@@ -198,19 +199,19 @@ pub struct NoteEvent {
     pub authored_at: Option<i64>,
     /// What happened to it.
     pub kind: EventKind,
-    /// The note itself, untouched.
+    /// The note itself, unchanged.
     pub text: Sensitive,
-    /// Whether the message has no narrative at all: its structured fields are the whole of it, and `text` is empty.
+    /// Whether the message has no narrative. Its structured fields are then all it has, and `text` is empty.
     pub structured: bool,
     /// The patient's own identifiers.
     pub known: Vec<Known>,
-    /// Stretches of the text that its message's structure explains, in their order.
+    /// Stretches of the text that the structure of its message explains, in order.
     pub structural_text: Vec<StructuralText>,
     /// The message that it came in, where that is to be returned.
     pub enclosed: Option<Enclosed>,
 }
 
-/// Why an event became a quarantined row, in one word. The page `docs/quarantine.md` says what to do about each.
+/// Why an event became a quarantined row, in one word. `docs/quarantine.md` lists the remedies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum QuarantineCode {
@@ -220,15 +221,15 @@ pub enum QuarantineCode {
     InvalidPayload,
     /// The payload is not well-formed: cut short, not JSON, not XML, not HL7 v2.
     Damaged,
-    /// The payload is one piece of a message, or of a segment, and the other pieces did not arrive with it.
+    /// The payload is a fragment of a message or a segment, and the other fragments did not arrive with it.
     Fragment,
     /// The kind of message, of resource or of content is not supported.
     UnsupportedType,
     /// The character set is not supported.
     UnsupportedCharset,
-    /// The document holds no text, for instance scanned pages.
+    /// The document has no text, for instance scanned pages.
     NotText,
-    /// The note is over a limit.
+    /// The note exceeds a limit.
     TooLarge,
     /// Redacting the note would take more memory or time than a record may have.
     OverBudget,
@@ -244,12 +245,12 @@ pub enum QuarantineCode {
     NoReplacement,
     /// The policy does not accept the note, for instance because its event names no patient.
     PolicyRefused,
-    /// The message that the note came in could not be put together again.
+    /// The message that contained the note could not be rebuilt.
     MessageNotClosed,
 }
 
 impl QuarantineCode {
-    /// Every code.
+    /// All codes.
     pub const ALL: [Self; 16] = [
         Self::InvalidUtf8,
         Self::InvalidPayload,
@@ -292,10 +293,10 @@ impl QuarantineCode {
     }
 }
 
-/// Why an event became a quarantined row, as the row says it: the code, with the field and what was expected of it where
-/// these are known, for instance `damaged:json` or `invalid_payload:authored_at:zone`.
+/// Why an event became a quarantined row, as written to the row: the code, with the field and the expected
+/// value where these are known, for instance `damaged:json` or `invalid_payload:authored_at:zone`.
 ///
-/// Field and expectation are words of the program's own, so that nothing of a payload can be among them.
+/// Field and expectation are constants of the program, so that they cannot contain anything of a payload.
 ///
 /// ```
 /// use lethe_core::{Quarantine, QuarantineCode};
@@ -308,14 +309,14 @@ impl QuarantineCode {
 pub struct Quarantine {
     /// The code.
     pub code: QuarantineCode,
-    /// The field at fault, by Lethe's name for it.
+    /// The invalid field, by Lethe's name for it.
     pub field: Option<&'static str>,
     /// What was expected of it.
     pub expected: Option<&'static str>,
 }
 
 impl Quarantine {
-    /// Creates a code with the field at fault and what was expected of it.
+    /// Creates a code with the invalid field and what was expected of it.
     pub const fn new(
         code: QuarantineCode,
         field: Option<&'static str>,
@@ -328,7 +329,7 @@ impl Quarantine {
         }
     }
 
-    /// Returns the code's name in what a row says.
+    /// Returns the name of the code in a row's text.
     pub fn code_of(written: &str) -> &str {
         written.split(':').next().unwrap_or(written)
     }
@@ -343,25 +344,25 @@ impl From<QuarantineCode> for Quarantine {
 impl fmt::Display for Quarantine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.code.name())?;
-        // An expectation without a field is about the payload as a whole.
+        // An expectation without a field concerns the payload as a whole.
         let mut details = [self.field, self.expected].into_iter().flatten();
         details.try_for_each(|detail| write!(f, ":{detail}"))
     }
 }
 
-/// What one consumed record turned out to be. Each becomes exactly one output row.
+/// The result of decoding one consumed record. Each becomes exactly one output row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {
     /// A note event.
     Note(NoteEvent),
-    /// A record without a payload: the source's delete marker.
+    /// A record without a payload: a delete marker of the source.
     Tombstone(Coordinates),
-    /// An event that cannot be handled.
+    /// An event that cannot be processed.
     Quarantined(Coordinates, Quarantine),
 }
 
 impl Record {
-    /// Where the record came from.
+    /// Returns the record's coordinates.
     pub const fn at(&self) -> &Coordinates {
         match self {
             Self::Note(event) => &event.at,

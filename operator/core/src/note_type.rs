@@ -1,12 +1,12 @@
-//! Kinds of notes: which may leave as they came.
+//! The kinds of notes that may leave unchanged.
 //!
-//! A sender writes what it likes where the kind of a note belongs, a name included. So a kind passes only if it is on a
-//! list; any other becomes [`NoteTypes::OTHER`].
+//! A sender can write anything into the field for the kind of a note, even a name. So a kind passes only if
+//! it is on a list; every other becomes [`NoteTypes::OTHER`].
 
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 
-/// The kinds of notes that ship with the program.
+/// The built-in kinds of notes.
 const SHIPPED: &str = include_str!("../data/note-types.tsv");
 
 static NAMES: LazyLock<HashSet<String>> = LazyLock::new(|| {
@@ -18,8 +18,8 @@ static NAMES: LazyLock<HashSet<String>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The list of kinds of notes that may leave: names and codes of the LOINC document ontology and of HL7 v2 table 0270, and
-/// what the configuration adds.
+/// The list of kinds of notes that may leave: names and codes of the LOINC document ontology and of HL7 v2
+/// table 0270, and those that the configuration adds.
 ///
 /// ```
 /// use lethe_core::NoteTypes;
@@ -36,10 +36,10 @@ pub struct NoteTypes {
 }
 
 impl NoteTypes {
-    /// What is written for a kind that is not on the list.
+    /// The replacement of a kind that is not on the list.
     pub const OTHER: &str = "OTHER";
 
-    /// Returns the list with these added.
+    /// Returns the list with these kinds added.
     #[must_use]
     pub fn with<'a>(self, names: impl IntoIterator<Item = &'a str>) -> Self {
         let names = names.into_iter().map(|name| name.trim().to_lowercase());
@@ -48,7 +48,7 @@ impl NoteTypes {
         }
     }
 
-    /// Returns the kind as it came if it is on the list, else [`NoteTypes::OTHER`].
+    /// Returns the kind unchanged if it is on the list, else [`NoteTypes::OTHER`].
     pub fn pass<'a>(&self, kind: &'a str) -> &'a str {
         let plain = kind.trim().to_lowercase();
         if NAMES.contains(&plain) || self.added.contains(&plain) {
@@ -69,7 +69,7 @@ mod tests {
         for line in SHIPPED.lines().filter(|line| !line.starts_with('#')) {
             for name in line.split('\t') {
                 assert!(!name.trim().is_empty(), "{line}");
-                assert!(seen.insert(name.to_lowercase()), "{name} is there twice");
+                assert!(seen.insert(name.to_lowercase()), "{name} is listed twice");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Redacted rows: what a sink may write.
+//! Redacted rows: the only rows that a sink can write.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 
 use crate::{BatchError, NoteBatch, NoteTypes, QuarantineCode, Reason, Redacted, Review, RowKind};
 
-/// Metadata that a policy may carry from the event to the output row.
+/// Metadata that a policy may keep, copying it from the event to the output row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CarriedField {
@@ -20,13 +20,13 @@ pub enum CarriedField {
     Version,
     /// The kind of note.
     NoteType,
-    /// The patient's id: identifies.
+    /// The patient's id, which identifies a person.
     PatientId,
-    /// The encounter's id: identifies.
+    /// The encounter's id, which identifies a person.
     EncounterId,
-    /// The author's id: identifies.
+    /// The author's id, which identifies a person.
     AuthorId,
-    /// When the note was written: a date of service.
+    /// When the note was written, which is a date of service.
     AuthoredAt,
 }
 
@@ -63,7 +63,7 @@ impl CarriedField {
     }
 }
 
-/// The metadata that is carried. A field that is not in the list is null in the output.
+/// The metadata that is kept. Every other field is null in the output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Carried {
     fields: Vec<CarriedField>,
@@ -71,7 +71,8 @@ pub struct Carried {
 }
 
 impl Default for Carried {
-    /// Note id, version and note type: nothing that names the patient, the encounter, the author or the day.
+    /// Keeps note id, version and note type: nothing that identifies the patient, the encounter, the author
+    /// or the day.
     fn default() -> Self {
         Self::new(vec![
             CarriedField::NoteId,
@@ -82,7 +83,7 @@ impl Default for Carried {
 }
 
 impl Carried {
-    /// Carries these fields.
+    /// Keeps these fields.
     pub fn new(fields: Vec<CarriedField>) -> Self {
         Self {
             fields,
@@ -90,18 +91,18 @@ impl Carried {
         }
     }
 
-    /// Lets the kinds of notes of another list pass.
+    /// Allows the kinds of notes of another list.
     #[must_use]
     pub fn with_note_types(self, note_types: NoteTypes) -> Self {
         Self { note_types, ..self }
     }
 
-    /// Returns whether this field is carried.
+    /// Returns whether this field is kept.
     pub fn has(&self, field: CarriedField) -> bool {
         self.fields.contains(&field)
     }
 
-    /// What leaves of a version: a small count. A larger number may be a date or a record's number.
+    /// Returns the version if it is a small count. A larger number may be a date or a record number.
     pub const fn version(&self, version: i64) -> Option<i64> {
         if 0 <= version && version <= Self::LAST_VERSION {
             Some(version)
@@ -110,18 +111,18 @@ impl Carried {
         }
     }
 
-    /// The largest version that is carried.
+    /// The largest version that is kept.
     pub const LAST_VERSION: i64 = 9_999;
 
-    /// What leaves of a kind of note: [`NoteTypes::pass`].
+    /// Returns the kind of note that may leave: [`NoteTypes::pass`].
     pub fn note_type<'a>(&self, kind: &'a str) -> &'a str {
         self.note_types.pass(kind)
     }
 }
 
-/// Redacted notes as Arrow columns, one row a consumed record.
+/// Redacted notes as Arrow columns, one row per consumed record.
 ///
-/// There is one way to make one, [`Redactor::redact`](crate::Redactor::redact), so a sink cannot be handed raw text.
+/// Only [`Redactor::redact`](crate::Redactor::redact) constructs one, so that a sink cannot receive raw text.
 #[derive(Clone)]
 pub struct RedactedBatch(RecordBatch);
 
@@ -154,10 +155,10 @@ impl RedactedBatch {
         &self.0
     }
 
-    /// Flags rows for a human's review. Rows that are no notes keep no flag.
+    /// Flags rows for review by a person. Rows that are not notes keep no flag.
     ///
     /// # Errors
-    /// [`BatchError::Schema`] unless there is one review a row.
+    /// [`BatchError::Schema`] unless there is one review per row.
     pub fn reviewed(self, reviews: &[Review]) -> Result<Self, BatchError> {
         let schema = self.0.schema();
         let kinds = self
@@ -190,7 +191,7 @@ impl RedactedBatch {
         Ok(Self(RecordBatch::try_new(schema, columns)?))
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.0.num_rows()
     }
@@ -200,7 +201,7 @@ impl RedactedBatch {
         self.len() == 0
     }
 
-    /// Bytes that its columns hold in memory.
+    /// Returns the bytes that its columns hold in memory.
     pub fn memory_size(&self) -> usize {
         self.0.get_array_memory_size()
     }
@@ -223,7 +224,7 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// Room for `rows` rows with `bytes` of text together, so that a batch holds little more than its text.
+    /// Reserves `rows` rows with `bytes` of text together, so that a batch holds little more than its text.
     pub(crate) fn new(rows: usize, bytes: usize) -> Self {
         Self {
             row_kind: Vec::with_capacity(rows),
@@ -235,7 +236,7 @@ impl Rows {
         }
     }
 
-    /// Adds row `row` of `batch`, with its redacted text and number of redactions, or the fault found.
+    /// Adds row `row` of `batch`, with its redacted text and number of redactions, or its quarantine.
     pub(crate) fn push(
         &mut self,
         batch: &NoteBatch,
@@ -298,7 +299,7 @@ impl Rows {
 
 /// A kept column, without the values of quarantined rows: such a row holds coordinates and a code, nothing else.
 ///
-/// Of kinds of notes, only those on the list are carried as they are ([`NoteTypes`]).
+/// Only the kinds of notes on the list are kept ([`NoteTypes`]).
 fn carry(
     batch: &NoteBatch,
     field: CarriedField,

@@ -1,4 +1,4 @@
-//! Decisions that do not overlap: who is seated keeps its place.
+//! Resolves overlaps between decisions: a decision that has its place keeps it.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,13 @@ use crate::{Decision, Span};
 #[derive(Default)]
 pub(crate) struct OverlapResolver {
     decisions: Vec<Decision>,
-    /// The index of each by its start. Decisions are large: a tree of them would move them about with every insertion.
+    /// The index of each by its start. Decisions are large, and a tree of them would move them with every
+    /// insertion.
     places: BTreeMap<u32, u32>,
 }
 
 impl OverlapResolver {
-    /// Decisions that are known not to overlap.
+    /// Creates a resolver from decisions that are known not to overlap.
     pub(crate) fn of(decisions: Vec<Decision>) -> Self {
         let starts = decisions.iter().map(|decision| decision.span.start() as u32);
         Self {
@@ -23,8 +24,9 @@ impl OverlapResolver {
         }
     }
 
-    /// Seats candidates one after another. Those that find their place taken lose; with `cover`, what they cover beyond
-    /// the winners is seated in the end, unless it holds neither letter nor digit.
+    /// Inserts candidates in order. A candidate that overlaps an earlier decision is overruled; with `cover`,
+    /// the parts of it that no winner covers become decisions at the end, unless they have neither letter nor
+    /// digit.
     pub(crate) fn resolve(&mut self, text: &str, candidates: Vec<Decision>, cover: bool) {
         self.decisions.reserve(candidates.len());
         let mut overruled = Vec::new();
@@ -36,7 +38,7 @@ impl OverlapResolver {
             for rest in self.uncovered(candidate.span) {
                 let rest = rest.trimmed(text);
                 if rest.of(text).chars().any(char::is_alphanumeric) {
-                    // It lies between decisions, so there is nothing to beat it.
+                    // It lies between decisions, so nothing overrules it.
                     let rest = Decision {
                         span: rest,
                         ..candidate.clone()
@@ -64,8 +66,8 @@ impl OverlapResolver {
             .collect()
     }
 
-    /// Takes a decision in, or, where one that is there overlaps it, writes down that it lost to that one. Gives it back if that one
-    /// does not cover all of it.
+    /// Inserts a decision, or, if an existing one overlaps it, records it there as overruled. Returns an
+    /// overruled decision if the winner does not cover all of it.
     fn insert(&mut self, decision: Decision) -> Option<Decision> {
         let before = self.places.range(..decision.span.end() as u32).next_back();
         let before = before.and_then(|(_, &place)| self.decisions.get_mut(place as usize));
@@ -77,9 +79,9 @@ impl OverlapResolver {
         None
     }
 
-    /// Adds a decision that overlaps none.
+    /// Adds a decision that overlaps no other.
     fn add(&mut self, decision: Decision) {
-        // Fewer than the bytes of a note, which has at most 4 GiB.
+        // There are fewer than the bytes of a note, which has at most 4 GiB.
         self.places
             .insert(decision.span.start() as u32, self.decisions.len() as u32);
         self.decisions.push(decision);

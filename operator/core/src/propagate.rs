@@ -1,8 +1,8 @@
-//! The second look: what was redacted once is redacted wherever else its note has it.
+//! Propagation: redacts a value that was redacted once at every other occurrence in its note.
 //!
-//! A member finds "Mr Okafor" by its title and misses "Okafor improved" two pages later; an id that stands after "MRN"
-//! stands again in a file's name. Who reads the redacted note would read both. What is swept is decided by what was found,
-//! so a note in which nothing was found is not looked at again.
+//! A member finds "Mr Okafor" by its title and misses "Okafor improved" two pages later; an id after "MRN"
+//! occurs again in a file name. A reader of the redacted note would see both. The values to propagate come
+//! from the decisions, so a note without decisions is not searched.
 
 mod values;
 
@@ -13,35 +13,36 @@ use std::sync::Arc;
 use crate::{Decision, Hipaa, LabelSet, NoteView, Span, TokenKind};
 use values::Values;
 
-/// Digits in a row that identify: fewer are doses, counts and days.
+/// The shortest run of digits that is propagated: shorter ones are doses, counts and days.
 const DIGITS: usize = 4;
-/// Letters of a name's part that are looked for: fewer are initials and syllables.
+/// The fewest letters of a name's part that is propagated: shorter ones are initials and syllables.
 const LETTERS: usize = 3;
-/// Characters of another value that are looked for if it is a single word.
+/// The fewest characters of any other one-word value that is propagated.
 const CHARACTERS: usize = 4;
 
-/// Tells words of names that name nobody, such as particles and titles, in whatever case.
+/// Returns whether a word of a name names nobody, for instance a particle or a title, in any case.
 pub type NamesNobody = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
-/// Finds again what was found.
+/// Finds further occurrences of redacted values.
 #[derive(Clone)]
 pub struct Propagation {
-    /// By label: whether its values are names, whose parts name as the whole does.
+    /// By label: whether its values are names, each part of which is propagated too.
     names: Vec<bool>,
-    /// By label: whether it is left out, since its values are ordinary numbers.
+    /// By label: whether it is left out because its values are ordinary numbers.
     never: Vec<bool>,
-    /// Words of names that are not looked for.
+    /// Words of names that are not propagated.
     nobody: NamesNobody,
 }
 
-/// Digits by which longer groups are looked up.
+/// The number of leading digits by which longer groups are looked up.
 const LOOKED_UP: usize = 32;
 
-/// Groups of digits by their text, longer ones by how they begin: with the decision that each is from first.
+/// Groups of digits by their text, longer ones by their beginning, each with the decision that it comes from
+/// first.
 #[derive(Default)]
 struct Groups<'a> {
     short: HashMap<&'a str, usize>,
-    /// Lengths of those.
+    /// The lengths of the groups.
     lengths: BTreeSet<usize>,
     long: HashMap<&'a str, Vec<(&'a str, usize)>>,
 }
@@ -62,7 +63,7 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// Returns the origin of the group that came first of those that a word has in it.
+    /// Returns the origin of the first-added group among those that a word contains.
     fn within(&self, word: &str) -> Option<usize> {
         let starts = || word.char_indices().map(|(start, _)| start);
         let lengths = self.lengths.iter().take_while(|&&length| length <= word.len());
@@ -83,7 +84,7 @@ impl<'a> Groups<'a> {
 }
 
 impl Propagation {
-    /// Creates a sweep over decisions of this set.
+    /// Creates a propagation over decisions of this set.
     pub fn new(labels: &LabelSet, nobody: NamesNobody) -> Self {
         let all = labels.labels();
         let age = labels.resolve("AGE").ok().map(|label| usize::from(label.0));
@@ -94,12 +95,13 @@ impl Propagation {
         }
     }
 
-    /// Adds what is found again. `decisions` are sorted and free of overlaps, and stay so.
+    /// Adds the further occurrences. `decisions` are sorted and free of overlaps, and stay so.
     pub fn apply(&self, note: NoteView<'_>, decisions: &mut Vec<Decision>) {
         Self::add(&self.find(note, decisions), decisions);
     }
 
-    /// What is found again: each span with the index of the decision that it repeats. `decisions` are sorted and free of overlaps.
+    /// Returns the further occurrences: each span with the index of the decision that it repeats. `decisions`
+    /// are sorted and free of overlaps.
     pub(crate) fn find(&self, note: NoteView<'_>, decisions: &[Decision]) -> Vec<(Span, usize)> {
         let mut found = Vec::new();
         let (sought, digits) = self.sought(note, decisions);
@@ -152,7 +154,7 @@ impl Propagation {
         decisions.sort_by_key(|decision| decision.span.start());
     }
 
-    /// What is looked for: values, and groups of digits.
+    /// Returns the values and groups of digits to look for.
     fn sought<'a>(&self, note: NoteView<'a>, decisions: &[Decision]) -> (Values<'a>, Groups<'a>) {
         let mut sought = Values::default();
         let mut digits = Groups::default();
@@ -188,8 +190,8 @@ impl Propagation {
         (sought, digits)
     }
 
-    /// Returns whether something that is sought begins at a token and ends before `free_to`; its origin and
-    /// last token.
+    /// Returns the origin and last token of the value that begins at a token and ends before `free_to`, if
+    /// there is one.
     fn at(
         note: NoteView<'_>,
         token: usize,
@@ -200,7 +202,7 @@ impl Propagation {
         if let Some((origin, tokens)) = sought.at(note, token, free_to) {
             return Some((origin, token + tokens - 1));
         }
-        // Only then its digits alone: a date that stands again is a date, not a year and what follows it.
+        // Digits alone come second: a repeated date is a date, not a year and the text after it.
         let is_digits = note.tokens.kind(token) == TokenKind::Digits;
         let origin = if is_digits {
             digits.within(note.word(token))
@@ -224,7 +226,8 @@ mod tests {
     use super::*;
     use crate::{MemberSet, NoteBatch};
 
-    /// Returns the text with every decided span in braces: `given` spans by label, and what the sweep adds.
+    /// Returns the text with every decided span in braces: `given` spans by label, and those that propagation
+    /// adds.
     fn swept(text: &str, given: &[(&str, &str)]) -> String {
         let labels = LabelSet::i2b2_2014();
         let batch = NoteBatch::from_texts([text]).unwrap();

@@ -12,12 +12,12 @@ use crate::{
 /// One note's outcome: its decisions, or why it is quarantined.
 pub type Outcome = Result<Vec<Decision>, QuarantineCode>;
 
-/// Where a decision's span came to lie in the redacted text, and what was done.
+/// The position of a decision's replacement in the redacted text, and its action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
     /// Bytes of the redacted text.
     pub out: Span,
-    /// What was done.
+    /// The action.
     pub action: &'static str,
     /// The key that it depends on.
     pub key: Option<Arc<str>>,
@@ -30,20 +30,20 @@ pub struct Placed {
 pub struct Redacted {
     /// Its text.
     pub text: String,
-    /// Where each decision came to lie.
+    /// The position of each decision's replacement.
     pub placed: Vec<Placed>,
-    /// The message that it came in, redacted alike, if it came in one.
+    /// The redacted message that contained it, if one did.
     pub message: Option<Vec<u8>>,
-    /// What was done to each of the message's structured identifiers.
+    /// The action for each of the message's structured identifiers.
     pub identifiers: Vec<Done>,
     /// As [`Replaced::scope`].
     pub scope: &'static str,
 }
 
-/// What was done to a structured identifier.
+/// The action for a structured identifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Done {
-    /// What was done.
+    /// The action.
     pub action: &'static str,
     /// The key that it depends on.
     pub key: Option<Arc<str>>,
@@ -54,9 +54,9 @@ pub struct Done {
 /// Why a note is not redacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unredacted {
-    /// It becomes a quarantined row.
+    /// The note becomes a quarantined row.
     Quarantined(QuarantineCode),
-    /// It is tried again.
+    /// The note is retried.
     Unavailable(&'static str),
 }
 
@@ -84,12 +84,12 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// Creates a redactor that does `action` to every label of the set, and carries `carried` to the output.
+    /// Creates a redactor that applies `action` to every label of the set and keeps `carried` in the output.
     pub fn new(labels: &LabelSet, action: Action, carried: Carried) -> Self {
         Self::by(Arc::new(Plain::new(labels, action)), carried)
     }
 
-    /// Creates a redactor that writes what `replacer` says.
+    /// Creates a redactor that writes the replacements of `replacer`.
     pub const fn by(replacer: Arc<dyn Replacer>, carried: Carried) -> Self {
         Self { replacer, carried }
     }
@@ -99,15 +99,15 @@ impl Redactor {
         &self.carried
     }
 
-    /// Redacts one note. `decisions` must be sorted and free of overlaps, as the vote leaves them.
+    /// Redacts one note. `decisions` must be sorted and free of overlaps, as the vote returns them.
     ///
     /// # Errors
-    /// [`Unredacted`]: if a decision is not a span of the text, or lies before the end of the one before it; if there is
-    /// no replacement; if its message cannot be put together again. Then nothing is given out: no note leaves
-    /// half-redacted.
+    /// [`Unredacted`] if a decision is not a valid span of the text or begins before the end of the previous
+    /// one, if there is no replacement, or if the message cannot be rebuilt. Then nothing is returned: no
+    /// note leaves half-redacted.
     ///
     /// # Panics
-    /// If there is no such row.
+    /// If the row does not exist.
     pub fn redact_note(
         &self,
         batch: &NoteBatch,
@@ -167,18 +167,19 @@ impl Redactor {
         })
     }
 
-    /// Redacts a batch: one output row for each input row, and one audit row for each redacted span and for each field of
-    /// a message that does not come back as it came. Takes outcomes or references to them, each when its row is redacted: of an
-    /// iterator, no more than one row's decisions stand in memory.
+    /// Redacts a batch: one output row for each input row, and one audit row for each redacted span and for
+    /// each changed field of a message. Takes outcomes or references to them and consumes each when it
+    /// redacts its row, so that an iterator needs memory for only one row's decisions.
     ///
     /// A note whose outcome is an error, or that cannot be redacted, becomes a quarantined row without text; its code is
     /// among those that are returned.
     ///
     /// # Errors
-    /// [`BatchError::Arrow`] if the redacted texts pass 2 GiB; [`BatchError::Unavailable`] if the batch is to be tried again.
+    /// [`BatchError::Arrow`] if the redacted texts exceed 2 GiB; [`BatchError::Unavailable`] if the batch
+    /// must be retried.
     ///
     /// # Panics
-    /// If there is not one outcome a row.
+    /// If there is not one outcome per row.
     pub fn redact(
         &self,
         labels: &LabelSet,
@@ -211,12 +212,12 @@ impl Redactor {
                 Err(Unredacted::Unavailable(why)) => return Err(BatchError::Unavailable(why)),
             }
         }
-        assert_eq!(batch.len(), done, "one outcome a row");
+        assert_eq!(batch.len(), done, "one outcome per row");
         Ok((rows.finish(batch, &self.carried)?, trail.finish()?, quarantined))
     }
 }
 
-/// Returns the text with its spans replaced, and where the replacements lie in it.
+/// Returns the text with its spans replaced, and the positions of the replacements.
 fn write(text: &str, decisions: &[Decision], replaced: &Replaced) -> Result<(String, Vec<Span>), SpanError> {
     let mut out = String::with_capacity(text.len() + decisions.len() * 4);
     let mut outs = Vec::with_capacity(decisions.len());
@@ -232,8 +233,8 @@ fn write(text: &str, decisions: &[Decision], replaced: &Replaced) -> Result<(Str
     Ok((out, outs))
 }
 
-/// Returns the message with its parts as they lie in the redacted text. A replacement that reaches from one
-/// part into the next stays with the first.
+/// Returns the message with the redacted text of its parts. A replacement that spans two parts stays in the
+/// first.
 fn close(
     enclosed: &Enclosed,
     decisions: &[Decision],
@@ -247,7 +248,7 @@ fn close(
             return at;
         };
         let (from, to) = (decisions[last].span, outs[last]);
-        // What lies within a span that is replaced moves to its end.
+        // A position within a replaced span moves to its end.
         to.end() + at.saturating_sub(from.end())
     };
     let parts = enclosed.0.parts().iter().map(|part| {
@@ -327,7 +328,7 @@ mod tests {
         assert!(matches!(told, Err(BatchError::Unavailable("the vault is away"))));
     }
 
-    /// A message of one name and one note of the sender's, in which only the name comes back.
+    /// A message with one name and one remark of the sender; only the name is returned.
     struct Card([Identifier; 1], [Change; 2]);
 
     impl Envelope for Card {
@@ -410,7 +411,7 @@ mod tests {
         assert_eq!(column("rule"), ["name", "not in the table"]);
     }
 
-    /// Two parts and a name, put together again with bars.
+    /// Two parts and a name, rebuilt with bars between.
     struct Barred([Span; 2], [Identifier; 1]);
 
     impl Envelope for Barred {

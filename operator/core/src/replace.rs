@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::{Decision, Identifier, LabelId, LabelSet, NoteView, PatientLink};
 
-/// A note, and all of it that a replacement may depend on.
+/// A note, and everything that a replacement may depend on.
 #[derive(Clone, Copy)]
 pub struct Subject<'a> {
     /// The note.
@@ -14,9 +14,9 @@ pub struct Subject<'a> {
     pub patient_id: Option<&'a str>,
     /// The authority that assigned that id, as [`Identifier::authority`] names it.
     pub patient_authority: Option<&'a str>,
-    /// The column of identifiers that the whole text is a value of, as [`Identifier::authority`] names it.
+    /// The column of identifiers to which the whole text belongs, as [`Identifier::authority`] names it.
     pub column: Option<&'a str>,
-    /// Ids that the event says are one patient's.
+    /// Ids that the event declares to be one patient's.
     pub links: &'a [PatientLink],
     /// The source's id of the note.
     pub note_id: Option<&'a str>,
@@ -24,9 +24,9 @@ pub struct Subject<'a> {
     pub authored_at: Option<i64>,
     /// Topic, partition and offset.
     pub at: (&'a str, i32, i64),
-    /// What is replaced: spans of the note, sorted, free of overlaps.
+    /// The spans to replace, sorted and free of overlaps.
     pub decisions: &'a [Decision],
-    /// The structured identifiers of the message that the note came in.
+    /// The structured identifiers of the message that contained the note.
     pub identifiers: &'a [Identifier],
 }
 
@@ -37,31 +37,33 @@ impl fmt::Debug for Subject<'_> {
     }
 }
 
-/// What is written in one span's place.
+/// The replacement of one span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replacement {
-    /// The text itself. No original is in it, unless the policy keeps it.
+    /// The text itself. It contains nothing of the original unless the policy keeps it.
     pub text: String,
-    /// What was done, for the audit: `tag`, `surrogate` and so on.
+    /// The action, for the audit: `tag`, `surrogate` and so on.
     pub action: &'static str,
     /// The key that it depends on.
     pub key: Option<Arc<str>>,
-    /// Among which notes the same is replaced alike, where it is not as [`Replaced::scope`] says: `site`, `authority`.
+    /// The notes among which equal values get equal replacements, if this differs from [`Replaced::scope`]:
+    /// `site`, `authority`.
     pub scope: Option<&'static str>,
 }
 
-/// What is written in one note.
+/// The replacements for one note.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replaced {
-    /// For each decision.
+    /// The replacement of each decision.
     pub spans: Vec<Replacement>,
-    /// For each structured identifier.
+    /// The replacement of each structured identifier.
     pub identifiers: Vec<Replacement>,
-    /// Among which notes the same is replaced alike, for the audit: `patient`, `note` and so on; empty if nowhere.
+    /// The notes among which equal values get equal replacements, for the audit: `patient`, `note` and so on;
+    /// empty if there are none.
     pub scope: &'static str,
 }
 
-/// Why there is no replacement. Says nothing of the text.
+/// Why there is no replacement. Contains no text of the note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplaceError {
@@ -71,15 +73,15 @@ pub enum ReplaceError {
     /// The policy does not accept the note: it is quarantined.
     #[error("the policy does not accept the note")]
     Refused,
-    /// No note has a replacement for now: it is tried again.
+    /// No note has a replacement for now: it is retried.
     #[error("{0}")]
     Unavailable(&'static str),
 }
 
 /// Chooses the replacements of spans. Shared by all lanes.
 pub trait Replacer: Send + Sync + fmt::Debug {
-    /// Returns the replacements for one note. They depend on the subject and on what the replacer was made
-    /// with, never on which notes came before.
+    /// Returns the replacements for one note. They depend on the subject and on the replacer's settings,
+    /// never on earlier notes.
     ///
     /// # Errors
     /// [`ReplaceError`].
@@ -90,10 +92,10 @@ pub trait Replacer: Send + Sync + fmt::Debug {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
-    /// Its label in brackets, for instance `[PATIENT]`.
+    /// The label in brackets, for instance `[PATIENT]`.
     #[default]
     Tag,
-    /// One `*` for each character that is no white space. Line breaks stay, lengths show.
+    /// One `*` for each character that is not white space. Line breaks stay, and lengths remain visible.
     Mask,
 }
 
@@ -107,7 +109,7 @@ impl Action {
     }
 }
 
-/// An [`Action`] a label.
+/// One [`Action`] per label.
 #[derive(Clone, Debug)]
 pub struct Plain {
     actions: Vec<Action>,
@@ -116,7 +118,7 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// Does `action` to every label of the set.
+    /// Applies `action` to every label of the set.
     pub fn new(labels: &LabelSet, action: Action) -> Self {
         let tags = labels.labels().iter().map(|label| format!("[{}]", label.name));
         Self {
@@ -126,7 +128,7 @@ impl Plain {
         }
     }
 
-    /// Does something else to one label.
+    /// Applies another action to one label.
     ///
     /// # Panics
     /// If the label is of another set.

@@ -1,7 +1,7 @@
-//! Residual risk: which redacted notes a human should look at, and why.
+//! Residual risk: which redacted notes a person should look at, and why.
 //!
-//! A vote draws a line, and what lies close to it on either side is where it errs. A note is flagged by what its members
-//! predicted compared with the final decisions, under every combiner: no combiner can forget to report it.
+//! A vote is most often wrong near its threshold, on either side. The flags come from the members'
+//! predictions and the final decisions, whatever the combiner: no combiner can forget to report them.
 
 use crate::{Annotations, Decision, NoteView, Span};
 
@@ -9,8 +9,8 @@ use crate::{Annotations, Decision, NoteView, Span};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Reason {
-    /// Something was decided by a hair: with hardly the votes that it needed where more members could have voted, or by a
-    /// combiner that was not sure.
+    /// A decision was narrow: it had hardly more votes than it needed although more members could have voted,
+    /// or the combiner's score was low.
     LowMargin,
     /// A member predicted with a high score a span of which nothing is redacted.
     Dropped,
@@ -19,7 +19,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Every reason, in the order in which they are written.
+    /// All reasons, in the order in which they are written.
     pub const ALL: [Self; 3] = [Self::LowMargin, Self::Dropped, Self::UncoveredPart];
 
     /// Returns the name written to the output.
@@ -32,12 +32,12 @@ impl Reason {
     }
 }
 
-/// The reasons of one note. Empty: nobody need look.
+/// The reasons of one note; empty if nobody needs to look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Review(u8);
 
 impl Review {
-    /// With this reason too.
+    /// Returns the reasons with this one added.
     #[must_use]
     pub const fn with(self, reason: Reason) -> Self {
         Self(self.0 | 1 << reason as u8)
@@ -56,21 +56,22 @@ impl Review {
     }
 }
 
-/// What counts as a reason.
+/// The thresholds from which a note is flagged.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReviewRule {
-    /// A decision that needed two votes or more is close with fewer than so many beyond those; 0: none is. Where one vote
-    /// is enough there is no line to be close to, and where a rule counts whatever the others say votes tell nothing.
+    /// A decision that needed two votes or more is narrow if it has fewer than this many votes in addition; 0
+    /// turns this off. Where one vote is enough, or a member is always redacted, votes carry no information.
     pub margin: u32,
-    /// A span that is not redacted counts from this score of a member's on, 0 to 1; above 1: none does.
+    /// A span that is not redacted counts from this score of one member, 0 to 1; above 1 turns this off.
     pub score: f32,
-    /// A decision of a combiner that was fitted is close below this score, 0 to 1; 0: none is.
+    /// A decision of a fitted combiner is narrow below this score, 0 to 1; 0 turns this off.
     pub min_score: f32,
 }
 
 impl Default for ReviewRule {
-    /// One vote more than was needed is enough; a member is sure from 0.9 on, a combiner from 0.6 on.
+    /// One vote more than needed is enough; a member's score is high from 0.9, and a combiner's low below
+    /// 0.6.
     fn default() -> Self {
         Self {
             margin: 1,
@@ -81,9 +82,9 @@ impl Default for ReviewRule {
 }
 
 impl ReviewRule {
-    /// Returns why a person should look at a note, from the members' predictions and the final decisions, sorted and free
-    /// of overlaps. What lies within one of the `explained` spans stands for a reason of its own. `O(a + d)` in annotations
-    /// and decisions.
+    /// Returns why a person should look at a note, from the members' predictions and the final decisions,
+    /// which are sorted and free of overlaps. A prediction within one of the `explained` spans is no reason.
+    /// `O(a + d)` in annotations and decisions.
     pub fn review(
         &self,
         note: NoteView<'_>,
@@ -104,7 +105,8 @@ impl ReviewRule {
                 if !explained.is_empty() && crate::exemption::covers(note, explained, annotation.span) {
                     continue;
                 }
-                // Annotations and decisions are both sorted, so that those behind an annotation are behind the next.
+                // Annotations and decisions are both sorted, so a decision that ends before an annotation
+                // also ends before the next one.
                 let behind = |decision: &Decision| decision.span.end() <= annotation.span.start();
                 before += decisions[before..].iter().take_while(|one| behind(one)).count();
                 let (stands, touched) = left(note.text, annotation.span, &decisions[before..]);
@@ -128,7 +130,7 @@ impl ReviewRule {
     }
 }
 
-/// Returns whether a letter or digit of `span` stands outside all decisions, and whether one of them overlaps
+/// Returns whether a letter or digit of `span` lies outside all decisions, and whether any decision overlaps
 /// it. None of them ends before `span` starts.
 fn left(text: &str, span: Span, decisions: &[Decision]) -> (bool, bool) {
     let over = decisions
@@ -173,7 +175,7 @@ mod tests {
         }
     }
 
-    /// Returns the names of the reasons of what this vote decides.
+    /// Returns the names of the reasons for the decisions of this vote.
     fn reasons(voting: &Voting, predictions: &[Annotations]) -> Vec<&'static str> {
         let batch = NoteBatch::from_texts([TEXT]).unwrap();
         let predictions: Vec<_> = predictions.iter().collect();

@@ -1,11 +1,11 @@
-//! Sentence ends: a line's end, or closing punctuation before a capital.
+//! Sentence ends: the end of a line, or closing punctuation before a capital.
 //!
 //! Members see a note sentence by sentence. Notes are lists and forms as much as prose, so a line break ends a
 //! sentence unless the next line plainly continues it.
 
 use crate::{Span, TokenKind, Tokens};
 
-/// Abbreviations after which a full stop ends nothing, folded to lower case.
+/// Abbreviations whose full stop does not end a sentence, folded to lower case.
 const ABBREVIATIONS: [&str; 30] = [
     "dr", "dra", "mr", "mrs", "ms", "st", "jr", "sr", "sra", "srta", "prof", "vs", "no", "nos", "av", "avda",
     "pt", "dept", "approx", "fig", "e", "i", "d", "dña", "ave", "blvd", "rd", "hosp", "univ", "ext",
@@ -41,7 +41,7 @@ fn is_closing(text: &str, tokens: Tokens<'_>, at: usize) -> bool {
                 if before.kind == TokenKind::Letters && before.span.end() == tokens.span(at).start() =>
             {
                 let word = before.span.of(text);
-                // "J. Smith": an initial's stop ends nothing.
+                // "J. Smith": the full stop of an initial does not end a sentence.
                 word.chars().nth(1).is_some() && !ABBREVIATIONS.contains(&word.to_lowercase().as_str())
             }
             _ => true,

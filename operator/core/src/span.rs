@@ -1,7 +1,8 @@
-//! The one place that slices text.
+//! The only code that slices text.
 //!
-//! Slicing a `str` off a character boundary panics with a message that quotes the text, which would put a patient's
-//! words into a log. Everything else therefore asks a [`Span`] for its text, and `clippy::string_slice` is denied.
+//! Slicing a `str` off a character boundary panics with a message that quotes the text, which would put a
+//! patient's words into a log. All other code therefore gets its text from a [`Span`], and
+//! `clippy::string_slice` is denied.
 
 use std::fmt;
 
@@ -14,7 +15,7 @@ pub struct Span {
     end: u32,
 }
 
-/// Why a pair of offsets is no span of a text. Carries offsets only, never text.
+/// Why a pair of offsets is not a span of a text. Contains offsets only, never text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpanError {
@@ -44,13 +45,13 @@ pub enum SpanError {
         /// One past the last byte.
         end: usize,
     },
-    /// The offset does not fit 32 bits: notes are limited to 4 GiB.
+    /// The offset does not fit in 32 bits: notes are limited to 4 GiB.
     #[error("offset {0} does not fit 32 bits")]
     TooLarge(usize),
 }
 
 impl Span {
-    /// Creates a span from byte offsets, not yet checked against a text.
+    /// Creates a span from byte offsets, without checking it against a text.
     ///
     /// # Errors
     /// [`SpanError::Reversed`] if `start > end`, [`SpanError::TooLarge`] if an offset needs more than 32 bits.
@@ -75,7 +76,7 @@ impl Span {
         }
     }
 
-    /// Creates a span that is known to lie in `text`, on character boundaries.
+    /// Creates a span after checking that it lies in `text`, on character boundaries.
     ///
     /// # Errors
     /// Any [`SpanError`].
@@ -85,7 +86,7 @@ impl Span {
         Ok(span)
     }
 
-    /// Returns whether this span lies in `text`, on character boundaries.
+    /// Checks that this span lies in `text`, on character boundaries.
     ///
     /// # Errors
     /// [`SpanError::OutOfBounds`] or [`SpanError::InsideCharacter`].
@@ -104,42 +105,42 @@ impl Span {
         Ok(())
     }
 
-    /// First byte.
+    /// Returns the first byte.
     pub const fn start(self) -> usize {
         self.start as usize
     }
 
-    /// One past the last byte.
+    /// Returns one past the last byte.
     pub const fn end(self) -> usize {
         self.end as usize
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub const fn len(self) -> usize {
         (self.end - self.start) as usize
     }
 
-    /// Returns whether the span covers nothing.
+    /// Returns whether the span is empty.
     pub const fn is_empty(self) -> bool {
         self.start == self.end
     }
 
-    /// Returns the text under the span, or `None` if the span is not one of `text`.
+    /// Returns the text of the span, or `None` if the span is not valid in `text`.
     #[inline]
     pub fn get(self, text: &str) -> Option<&str> {
         text.get(self.start()..self.end())
     }
 
-    /// Returns the text under a span that is known to belong to `text`.
+    /// Returns the text of a span that is known to be valid in `text`.
     ///
     /// # Panics
-    /// If it does not. The message holds offsets and lengths only.
+    /// If it is not. The message has offsets and lengths only.
     #[inline]
     pub fn of(self, text: &str) -> &str {
         match self.get(text) {
             Some(slice) => slice,
             None => panic!(
-                "span {}..{} is not one of a text of {} bytes",
+                "span {}..{} is not valid in a text of {} bytes",
                 self.start,
                 self.end,
                 text.len()
@@ -152,7 +153,7 @@ impl Span {
         self.start < other.end && other.start < self.end
     }
 
-    /// Returns whether `other` lies wholly inside this span.
+    /// Returns whether `other` lies entirely inside this span.
     pub const fn contains(self, other: Self) -> bool {
         self.start <= other.start && other.end <= self.end
     }
@@ -165,7 +166,7 @@ impl Span {
         }
     }
 
-    /// Returns the span without the white space at its two ends. Empty (at `start`) if there is nothing else.
+    /// Returns the span without the white space at its ends; empty (at `start`) if it has nothing else.
     ///
     /// # Panics
     /// As [`Span::of`].

@@ -2,14 +2,14 @@
 
 use crate::{AnnotationError, Annotations, Collector, NoteBatch, NoteView};
 
-/// Why a member could not tag a note. Carries no text.
+/// Why a member could not tag a note. Contains no text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TagError {
-    /// It made a span that is not inside the note.
+    /// It returned a span outside the note.
     #[error(transparent)]
     Annotation(#[from] AnnotationError),
-    /// It failed within; the message names the fault, never the text.
+    /// It failed internally; the message describes the fault and never quotes the text.
     #[error("{0}")]
     Failed(&'static str),
     /// The caller ended the work ([`Pace`](crate::Pace)).
@@ -17,36 +17,36 @@ pub enum TagError {
     OverBudget,
 }
 
-/// A member of the ensemble: tags notes, knows nothing of streams, files or other members.
+/// A member of the ensemble. It tags notes, and knows nothing of streams, files or other members.
 ///
-/// Invariants, which the conformance suite holds every member to: the answer has one entry a row; a row that is no
-/// note gets none; the same notes in other batches get the same annotations; no text makes it panic; its time is
-/// linear in the text's length.
+/// Invariants, which the conformance suite checks for every member: the result has one entry per row; a row
+/// that is not a note gets no annotations; a note gets the same annotations in every batch; no text causes a
+/// panic; the time is linear in the text's length.
 pub trait Tagger: Send + Sync {
     /// Returns the member's name in configuration, votes and audit, for instance `gazetteer`.
     fn name(&self) -> &str;
 
-    /// Tags every note of the batch, one answer a row.
+    /// Tags every note of the batch, and returns one result per row.
     fn tag(&self, batch: &NoteBatch) -> Vec<Result<Annotations, TagError>>;
 
-    /// Bytes of memory that tagging a long note takes for each of its tokens, in addition to the note and the spans found. 0, the
-    /// default, for a member that works through a long note in windows.
+    /// Returns the bytes of memory that tagging a long note takes for each of its tokens, in addition to the
+    /// note and the spans found. 0, the default, for a member that works through a long note in windows.
     fn token_bytes(&self) -> usize {
         0
     }
 
-    /// How often it had computed before what it needed; nothing if it keeps nothing between batches.
+    /// Returns the hits and misses of its cache; `None` for a member that keeps nothing between batches.
     fn lookups(&self) -> Option<Lookups> {
         None
     }
 }
 
-/// What became of a member's lookups in what it keeps between batches. Both only grow.
+/// Hits and misses of the values that a member keeps between batches. Both only grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lookups {
-    /// Times that it was there.
+    /// Look-ups that found a value.
     pub hits: u64,
-    /// Times that it had to be computed.
+    /// Look-ups that had to compute the value.
     pub misses: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Which notes of a batch are tagged together.
+//! Groups the notes of a batch that are tagged together.
 //!
 //! Members compute what depends on a word alone once a batch, and hold it until the batch is done: some 100 bytes per token, and up
 //! to 2 KiB for each different word. So notes of few words go together by the thousand, and tables of numbers a few at a time.
@@ -7,11 +7,11 @@ use std::ops::Range;
 
 use crate::{NoteBatch, NoteView};
 
-/// Tokens of notes that are tagged together at most, unless one note alone has more.
+/// The most tokens of a group, unless a single note has more.
 const MOST_TOKENS: usize = 1 << 17;
-/// Different words of such notes, as far as [`Words`] tells them apart. A batch of ordinary notes has about as many.
+/// The most distinct words of a group, as [`Words`] counts them. A batch of ordinary notes has about as many.
 const MOST_WORDS: usize = 1 << 13;
-/// A batch of so many tokens is one group, whatever its words.
+/// A batch of at most this many tokens is one group, whatever its words.
 const FEW_TOKENS: usize = 1 << 14;
 
 /// Returns the rows of a batch in groups that are tagged together, in order.
@@ -26,7 +26,7 @@ pub(crate) fn together(batch: &NoteBatch) -> impl Iterator<Item = Range<usize>> 
             tokens += note.tokens.len();
             few || tokens <= MOST_TOKENS && words.add(note) <= MOST_WORDS
         };
-        // A note that alone has more is a group.
+        // A note that exceeds the limits is a group of its own.
         let fitting = (start..batch.len()).take_while(fits).count().max(1);
         let group = start..(start + fitting).min(batch.len());
         start = group.end;
@@ -34,7 +34,7 @@ pub(crate) fn together(batch: &NoteBatch) -> impl Iterator<Item = Range<usize>> 
     })
 }
 
-/// Counts different words, nearly: by a bit for each of a few hashes of length, beginning and end.
+/// Counts distinct words approximately: one bit for each of a few hashes of length, beginning and end.
 #[derive(Default)]
 struct Words {
     bits: Vec<u64>,
@@ -42,7 +42,7 @@ struct Words {
 }
 
 impl Words {
-    /// Adds a note's words. How many there are.
+    /// Adds a note's words, and returns the number of words so far.
     fn add(&mut self, note: NoteView<'_>) -> usize {
         self.bits.resize(1 << 10, 0);
         let text = note.text.as_bytes();
@@ -60,7 +60,7 @@ impl Words {
     }
 }
 
-/// Eight bytes of a word as a number, or all of them if it has fewer.
+/// Returns eight bytes of a word as a number, or all of them if it has fewer.
 fn edge(bytes: Option<&[u8; 8]>, word: &[u8]) -> u64 {
     bytes.map_or_else(
         || word.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)),

@@ -1,16 +1,17 @@
-//! The one tokenizer that every member shares.
+//! The tokenizer that all members share.
 //!
-//! Letter runs, digit runs and single punctuation marks, plus the boundary inside a missing space: "prnInsulin" and
-//! "1950Sex" are two tokens each (Yang 2019, pre-processing). Offsets are bytes of the untouched text.
+//! Tokens are letter runs, digit runs and single punctuation marks; a missing space also separates them:
+//! "prnInsulin" and "1950Sex" are two tokens each (Yang 2019, pre-processing). Offsets are bytes of the
+//! original text.
 
 use std::ops::ControlFlow;
 
 use crate::Span;
 
-/// Changes whenever the tokens of some text change; bundles and output footers carry it.
+/// Changes whenever the tokens of some text change; bundles and output footers record it.
 pub const TOKENIZER_VERSION: u32 = 1;
 
-/// What a token is made of.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum TokenKind {
@@ -33,16 +34,16 @@ impl TokenKind {
     }
 }
 
-/// A token's place in its note.
+/// A token's position in its note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
     /// Bytes of the original text.
     pub span: Span,
-    /// What it is made of.
+    /// Its kind.
     pub kind: TokenKind,
 }
 
-/// Calls `emit` with each token of `text`, in order. Linear in the text's length, allocates nothing.
+/// Calls `emit` with each token of `text`, in order. Takes linear time and does not allocate.
 ///
 /// White space, control characters and byte order marks lie between tokens; every other character is in exactly one.
 ///
@@ -87,14 +88,14 @@ pub fn count_tokens(text: &str, limit: usize) -> usize {
 
 /// Calls `emit` with each token of `text`, in order, until it breaks.
 fn tokenize_until(text: &str, emit: impl FnMut(Token) -> ControlFlow<()>) {
-    // Who breaks knows that it did.
+    // The caller knows whether it broke off.
     let (ControlFlow::Continue(()) | ControlFlow::Break(())) = scan(text, emit);
 }
 
 fn scan(text: &str, mut emit: impl FnMut(Token) -> ControlFlow<()>) -> ControlFlow<()> {
     assert!(
         u32::try_from(text.len()).is_ok(),
-        "a text of {} bytes does not fit 32-bit offsets",
+        "a text of {} bytes exceeds 32-bit offsets",
         text.len()
     );
     let bytes = text.as_bytes();
@@ -130,7 +131,8 @@ fn scan(text: &str, mut emit: impl FnMut(Token) -> ControlFlow<()>) -> ControlFl
                     open = Some((at, TokenKind::Digits));
                 }
             }
-            // A mark belongs to what it follows; alone it is a token, so that no visible character is in none.
+            // A mark belongs to the character before it; alone it is a token, so that every visible character
+            // is in a token.
             Class::Mark => {
                 if open.is_none() {
                     open = Some((at, TokenKind::Punctuation));
@@ -198,7 +200,7 @@ fn class_of(c: char) -> Class {
     } else if c.is_alphabetic() {
         Class::Letter
     } else if c.is_numeric() && c.to_digit(36).is_none() && !is_decimal_digit(c) {
-        // "½", "²" and "Ⅷ" are numbers but no digits of a number.
+        // "½", "²" and "Ⅷ" are numeric but not digits of a number.
         Class::Punctuation
     } else if is_decimal_digit(c) {
         Class::Digit
@@ -212,14 +214,16 @@ fn class_of(c: char) -> Class {
     }
 }
 
-/// Combining marks, joiners, soft hyphens and variation selectors: they change the character before them.
+/// Returns whether a character is a combining mark, joiner, soft hyphen or variation selector, which change
+/// the character before them.
 fn is_joining_mark(c: char) -> bool {
     matches!(c,
         '\u{0300}'..='\u{036f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}'
         | '\u{fe20}'..='\u{fe2f}' | '\u{fe00}'..='\u{fe0f}' | '\u{200c}' | '\u{200d}' | '\u{00ad}' | '\u{1f3fb}'..='\u{1f3ff}')
 }
 
-/// The decimal digits of the scripts that notes are written in: full-width, Arabic-Indic, Devanagari.
+/// Returns whether a character is a decimal digit of a script that notes are written in, for instance
+/// full-width, Arabic-Indic or Devanagari.
 fn is_decimal_digit(c: char) -> bool {
     matches!(c, '0'..='9' | '\u{0660}'..='\u{0669}' | '\u{06f0}'..='\u{06f9}' | '\u{0966}'..='\u{096f}' | '\u{ff10}'..='\u{ff19}')
 }

@@ -1,7 +1,8 @@
-//! The union of a combiner's decisions with the spans of rules that it does not know.
+//! The union of a combiner's decisions with the spans of rules that it was not fitted on.
 //!
-//! A fitted combiner takes the predictions of the members that it was fitted on. What a feed knows of its patient, or what a
-//! check digit proves, needs no vote: it is redacted whatever the combiner decides.
+//! A fitted combiner takes the predictions of the members that it was fitted on. An identifier that the feed
+//! knows of its patient, or that a check digit proves, needs no vote: it is redacted regardless of the
+//! combiner's decision.
 
 use std::sync::Arc;
 
@@ -10,8 +11,8 @@ use crate::{Annotations, Combine, Decision, MemberSet, NoteView, Voting};
 
 /// A combiner of the first members, united with every span of the others.
 ///
-/// Where a rule's span overlaps a decision of the combiner, the decision stays as it is and the rest of the span is redacted too. Where
-/// both have the same span and label, the rule's vote is added to the decision's.
+/// Where a rule's span overlaps a decision of the combiner, the decision stays unchanged and the rest of the
+/// span is redacted too. Where both have the same span and label, the rule's vote is added to the decision's.
 pub struct UnionRules {
     combiner: Arc<dyn Combine>,
     members: usize,
@@ -36,7 +37,7 @@ impl Combine for UnionRules {
             candidate.members = MemberSet(candidate.members.0 << members.len());
             match kept.same(&candidate) {
                 Some(decision) => {
-                    // Not every combiner keeps the members' scores.
+                    // Some combiners do not keep the members' scores.
                     if decision.scores.len() == decision.members.len() as usize {
                         decision.scores.append(&mut candidate.scores);
                     }

@@ -1,8 +1,8 @@
-//! Voting: identical (span, label) triples are counted, overlaps resolved.
+//! Voting: counts identical (span, label) triples and resolves overlaps.
 //!
-//! Kim 2020, "Voting": keep the terms with at least the threshold's votes; where two overlap, the one with more votes
-//! stays; on a tie, the one whose member did better in cross-validation. What the paper leaves open is fixed here: a
-//! further tie goes to the longer span, then to the earlier one, then to the lower label.
+//! Kim 2020, "Voting": keep the terms with at least the threshold's votes; of two that overlap, keep the one
+//! with more votes, and on a tie the one whose member did better in cross-validation. The paper leaves
+//! further ties open; here the longer span wins, then the earlier one, then the lower label.
 
 use crate::overlap_resolver::OverlapResolver;
 use crate::{Annotation, Annotations, Decision, LabelId, MemberSet, Span};
@@ -11,39 +11,41 @@ use crate::{Annotation, Annotations, Decision, LabelId, MemberSet, Span};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Agreement {
-    /// When they say the same span with the same label, as in the paper.
+    /// When they predict the same span with the same label, as in the paper.
     #[default]
     Exact,
-    /// When what they say overlaps. Whether something is redacted then hangs on how many members see an identifier there; that one
-    /// takes a patient for a doctor, or a street for all of an address, is no vote against it. Exact votes still decide which span
-    /// and label stay.
+    /// When their predictions overlap. Whether something is redacted then depends on how many members find an
+    /// identifier there; a member that takes a patient for a doctor, or a street for a whole address, still
+    /// supports it. Exact votes decide which span and label win.
     Overlap,
 }
 
-/// How members are combined.
+/// The settings of a vote.
 #[derive(Clone, Debug)]
 pub struct Voting {
-    /// Votes that a triple needs.
+    /// The votes that a triple needs.
     pub threshold: u32,
-    /// Votes that a triple of a label needs instead, by label; labels beyond the list need `threshold`.
+    /// The votes that a triple of a label needs instead, by label; labels beyond the list need `threshold`.
     pub thresholds: Vec<u32>,
-    /// The score from which the vote of a single member suffices, 0 to 1, by label; for labels beyond the list no score does. Not in
-    /// the paper.
+    /// The score from which the vote of a single member suffices, 0 to 1, by label; for labels beyond the
+    /// list no score suffices. Not in the paper.
     pub solo_min_scores: Vec<f32>,
-    /// Whether a single vote suffices only in notes that have another span with enough votes. A note where members agree on nothing
-    /// most often has no identifier, so that a single vote there is most often a false positive. Not in the paper.
+    /// Whether a single vote suffices only in notes that have another span with enough votes. A note in which
+    /// members agree on nothing usually has no identifier, so that a single vote there is usually a false
+    /// positive. Not in the paper.
     pub require_corroboration: bool,
     /// Members whose spans are redacted whatever the vote.
     pub always_redact: MemberSet,
     /// The minimum score for those, 0 to 1, in notes without another span that has enough votes. Counts only with
     /// `require_corroboration`.
     pub always_min_score: f32,
-    /// Each member's place in cross-validation, 0 the best. Members beyond the list rank after it, by index.
+    /// Each member's rank in cross-validation, 0 the best. Members beyond the list rank after it, by index.
     pub ranks: Vec<u32>,
-    /// Whether the part of an overruled span that no winner covers is redacted, under the overruled label. The paper does not redact
-    /// it.
+    /// Whether the part of an overruled span that no winner covers is redacted, under the overruled label.
+    /// The paper does not redact it.
     pub redact_uncovered: bool,
-    /// When members agree. Under [`Agreement::Overlap`] a decision's members are all who said something that overlaps it.
+    /// When members agree. Under [`Agreement::Overlap`] a decision's members are all that predicted an
+    /// overlapping span.
     pub agreement: Agreement,
 }
 
@@ -64,7 +66,7 @@ impl Default for Voting {
 }
 
 impl Voting {
-    /// Votes that a triple of this label needs.
+    /// Returns the votes that a triple of this label needs.
     pub fn needed(&self, label: LabelId) -> u32 {
         self.thresholds
             .get(usize::from(label.0))
@@ -72,13 +74,13 @@ impl Voting {
             .unwrap_or(self.threshold)
     }
 
-    /// Returns whether the votes of these members are enough for a triple of this label, whatever their
+    /// Returns whether the votes of these members suffice for a triple of this label, regardless of their
     /// scores.
     pub fn is_enough(&self, label: LabelId, members: MemberSet) -> bool {
         members.len() >= self.needed(label) || members.0 & self.always_redact.0 != 0
     }
 
-    /// Returns whether a member's score suffices for a triple of this label to need no second vote.
+    /// Returns whether a member's score suffices for a triple of this label, so that it needs no second vote.
     pub fn is_solo(&self, label: LabelId, score: f32) -> bool {
         let enough = self.solo_min_scores.get(usize::from(label.0));
         enough.is_some_and(|&enough| score >= enough)
@@ -86,7 +88,7 @@ impl Voting {
 
     /// Decides one note, given each member's annotations of it, in member order.
     ///
-    /// The answer is sorted by start and free of overlaps. `O(n log n)` in the number of annotations.
+    /// The result is sorted by start and free of overlaps. `O(n log n)` in the number of annotations.
     pub fn decide(&self, text: &str, members: &[&Annotations]) -> Vec<Decision> {
         let mut candidates = self.count(members);
         self.order(&mut candidates);
@@ -110,7 +112,7 @@ impl Voting {
         kept.into_decisions()
     }
 
-    /// Returns the distinct triples, each with who said it.
+    /// Returns the distinct triples, each with the members that predicted it.
     pub(crate) fn count(&self, members: &[&Annotations]) -> Vec<Decision> {
         let predictions = members.iter().enumerate();
         let mut all: Vec<_> = predictions
@@ -137,7 +139,7 @@ impl Voting {
                 overruled: Vec::new(),
             }
         };
-        // Counted first: a list of decisions that grows is moved again and again.
+        // They are counted first because a growing list of decisions is moved repeatedly.
         let mut candidates = Vec::with_capacity(all.chunk_by(same).count());
         candidates.extend(all.chunk_by(same).map(one));
         candidates
@@ -146,8 +148,8 @@ impl Voting {
     /// The order of candidates: more votes, the better rank, the longer span, the earlier one, the lower label.
     pub(crate) fn order(&self, candidates: &mut [Decision]) {
         candidates.sort_by_cached_key(|d| {
-            // As one number, which is compared faster than its parts one after another. Of spans of one length the earlier start is
-            // the earlier span.
+            // One number compares faster than its parts in sequence. Among spans of one length, the earlier
+            // start is the earlier span.
             let votes = MemberSet::CAPACITY - d.members.len() as usize;
             let shortness = u32::MAX - d.span.len() as u32;
             (votes as u128) << 112
@@ -174,7 +176,7 @@ impl Voting {
     }
 }
 
-/// Adds to each candidate the members who said something that overlaps it, with the score of the surest.
+/// Adds to each candidate the members that predicted an overlapping span, with the highest score of each.
 fn support(candidates: &mut [Decision], members: &[&Annotations]) {
     let ends: Vec<Ends<'_>> = members.iter().map(|predictions| Ends::new(predictions)).collect();
     for candidate in candidates {
@@ -191,7 +193,7 @@ fn support(candidates: &mut [Decision], members: &[&Annotations]) {
     }
 }
 
-/// A member's annotations by their starts, and how far all up to each reach.
+/// A member's annotations by their starts, and the furthest end up to each.
 struct Ends<'a> {
     predictions: Vec<&'a Annotation>,
     reach: Vec<usize>,

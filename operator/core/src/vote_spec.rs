@@ -1,4 +1,4 @@
-//! The vote as configuration files and bundles write it, and the one place that checks it.
+//! The vote as configuration files and bundles write it, and the only code that checks it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::{Agreement, Combine, LabelSet, MemberSet, UnionRules, Voting};
 
 /// How members vote: the table `[engine.vote]` of a configuration, and `[combine]` of a bundle.
 ///
-/// [`VoteSpec::build`] checks it and makes the [`Voting`] that decides.
+/// [`VoteSpec::build`] checks it and builds the [`Voting`].
 ///
 /// # Examples
 ///
@@ -27,9 +27,9 @@ use crate::{Agreement, Combine, LabelSet, MemberSet, UnionRules, Voting};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct VoteSpec {
-    /// Votes that a span needs.
+    /// The votes that a span needs.
     pub threshold: u32,
-    /// Votes that a span of a label needs instead, by the label's name.
+    /// The votes that a span of a label needs instead, by the label's name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub thresholds: BTreeMap<String, u32>,
     /// The score, 0 to 1, from which the vote of a single member suffices: one for all labels, or one per label. If not given, no
@@ -52,7 +52,8 @@ pub struct VoteSpec {
     /// When members agree: `exact` or `overlap`.
     #[serde(skip_serializing_if = "is_exact")]
     pub agreement: Agreement,
-    /// Rule members that do not vote, the last of the members: their spans are redacted in addition to the vote's.
+    /// Rule members that do not vote; they must come last. Their spans are redacted in addition to the
+    /// vote's.
     #[serde(alias = "beside", skip_serializing_if = "Vec::is_empty")]
     pub union_rules: Vec<String>,
 }
@@ -61,14 +62,14 @@ pub struct VoteSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum SoloMinScore {
-    /// The same for all labels.
+    /// One score for all labels.
     All(f64),
-    /// By the label's name; for a label without one, no score suffices.
+    /// A score per label name; for other labels, no score suffices.
     ByLabel(BTreeMap<String, f64>),
 }
 
 impl SoloMinScore {
-    /// Returns whether no label has one.
+    /// Returns whether no label has a score.
     pub fn is_empty(&self) -> bool {
         matches!(self, Self::ByLabel(scores) if scores.is_empty())
     }
@@ -86,7 +87,7 @@ impl Default for SoloMinScore {
 pub struct VoteError {
     /// The key within the table, for instance `thresholds.PATIENT`.
     pub key: String,
-    /// What is wrong with it.
+    /// The problem with it.
     pub problem: String,
 }
 
@@ -106,7 +107,7 @@ impl Default for VoteSpec {
     }
 }
 
-/// Returns how many of `members` come before the rules that are only united with what these decide.
+/// Returns the number of `members` that vote, which come before the union rules.
 ///
 /// # Errors
 /// [`VoteError`] if `rules` are not the last of the members, or all of them.
@@ -125,8 +126,8 @@ fn voters(members: &[&str], rules: &[String]) -> Result<usize, VoteError> {
 }
 
 impl VoteSpec {
-    /// Makes the combiner of `members`, who are named in the order of their votes: the vote, and the spans of
-    /// [`VoteSpec::union_rules`].
+    /// Builds the combiner of `members`, which are named in the order of their votes: the vote, and the spans
+    /// of [`VoteSpec::union_rules`].
     ///
     /// # Errors
     /// As [`VoteSpec::build`]; and [`VoteError`] if the union rules are not the last of the members.
@@ -139,18 +140,20 @@ impl VoteSpec {
         Ok(Arc::new(UnionRules::new(voting, voters)))
     }
 
-    /// Makes the vote of `members`, who are named in the order of their votes. Their order is their rank, too.
+    /// Builds the vote of `members`, which are named in the order of their votes. Their order is their rank,
+    /// too.
     ///
-    /// Without members there is nothing to decide, and any threshold is taken.
+    /// Without members there is nothing to decide, and any threshold is valid.
     ///
     /// # Errors
-    /// [`VoteError`] for votes that no span can have, a score that is not 0 to 1, or a label or member that does not exist.
+    /// [`VoteError`] for a vote count that no span can reach, a score outside 0 to 1, or an unknown label or
+    /// member.
     pub fn build(&self, labels: &LabelSet, members: &[&str]) -> Result<Voting, VoteError> {
         let wrong = |key: &str, problem: String| VoteError {
             key: key.to_owned(),
             problem,
         };
-        // A threshold that no span reaches would let everything through unnoticed.
+        // A threshold that no span reaches would leak everything unnoticed.
         let most = members.len() as u32;
         let reachable = |needed: u32, key: &str| match needed {
             1.. if needed <= most => Ok(()),

@@ -1,4 +1,4 @@
-//! The picture and the table of crates in `ARCHITECTURE.md` agree with the manifests of the workspace.
+//! The diagram and the table of crates in `ARCHITECTURE.md` agree with the manifests of the workspace.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ fn workspace() -> BTreeMap<String, Crate> {
     crates.collect()
 }
 
-/// Returns the section "Crates" of the page.
+/// Returns the page's section "Crates".
 fn section() -> String {
     let page = std::fs::read_to_string(root().join("ARCHITECTURE.md")).expect("the page");
     let (_, section) = page.split_once("\n## Crates\n").expect("the section");
@@ -70,13 +70,13 @@ fn each_crate_is_once_in_the_picture_above_what_it_depends_on() {
     for (row, line) in picture.trim().lines().enumerate() {
         let names = line.split([',', ' ']).filter(|name| !name.is_empty());
         for name in names.map(full) {
-            assert!(rows.insert(name.clone(), row).is_none(), "{name} is there twice");
+            assert!(rows.insert(name.clone(), row).is_none(), "{name} is listed twice");
         }
     }
     let crates = workspace();
     let listed: BTreeSet<_> = rows.keys().collect();
     let expected: BTreeSet<_> = crates.keys().collect();
-    assert_eq!(listed, expected, "left: in the picture; right: in the workspace");
+    assert_eq!(listed, expected, "left: in the diagram; right: in the workspace");
     for (name, Crate { dependencies, .. }) in &crates {
         for below in dependencies {
             assert!(

@@ -1,4 +1,4 @@
-//! Every `unsafe` of the workspace is listed, with why it is sound, in `docs/unsafe-code.md`.
+//! Every `unsafe` of the workspace is listed in `docs/unsafe-code.md` with the reason why it is sound.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ fn root() -> PathBuf {
         .expect("the workspace")
 }
 
-/// How many blocks, functions, traits, implementations and attributes of a source are unsafe.
+/// Returns the number of unsafe blocks, functions, traits, implementations and attributes of a source.
 fn unsafe_in(source: &str) -> usize {
     let code = source.lines().map(|line| line.split("//").next().unwrap_or(line));
     let words = code.flat_map(|line| line.split_whitespace()).collect::<Vec<_>>();
@@ -55,7 +55,7 @@ fn the_list_of_unsafe_code_is_that_of_the_sources() {
     assert!(files.len() > 300, "only {} sources found", files.len());
     let found: BTreeMap<String, usize> = files
         .iter()
-        // Its cases are strings of code.
+        // This file has code in strings.
         .filter(|path| !path.ends_with("operator/core/tests/unsafe_code.rs"))
         .filter_map(|path| {
             let count = unsafe_in(&std::fs::read_to_string(path).expect("a source"));

@@ -1,4 +1,4 @@
-//! What lost in an overlap, as a list a row.
+//! The column of overruled spans: one list per row.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) struct OverruledColumn {
 }
 
 impl OverruledColumn {
-    /// One span that lost.
+    /// Returns the type of one overruled span.
     pub(super) fn field() -> Arc<Field> {
         Arc::new(Field::new("lost", DataType::Struct(Self::fields()), false))
     }

@@ -1,4 +1,4 @@
-//! Columns under construction: a record in, a row of each.
+//! Columns under construction: each record adds a row.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::{
     tokenize,
 };
 
-/// Bytes of a text from which its tokens are counted first.
+/// Texts of at least this many bytes have their tokens counted before they are stored.
 const LONG: usize = 1 << 20;
 
 /// Columns under construction.
@@ -124,10 +124,10 @@ impl Rows {
         Ok(())
     }
 
-    /// The batch of all rows added.
+    /// Adds the tokens of a text.
     fn push_tokens(&mut self, text: &str) {
         if text.len() > LONG {
-            // Tables that double as they grow would take three times what they hold.
+            // Tables that double as they grow would take three times the memory of their contents.
             let tokens = count_tokens(text, usize::MAX);
             self.starts.reserve(tokens);
             self.ends.reserve(tokens);

@@ -1,4 +1,4 @@
-//! What the members that tag one batch work out once and share, for instance the features of its tokens.
+//! Values that the members compute once per batch and share, for instance the features of its tokens.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -6,16 +6,16 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 type Slot = Arc<OnceLock<Arc<dyn Any + Send + Sync>>>;
 
-/// Values by their type and a key of the maker's own. Lives as long as the batch.
+/// Values by their type and a key. Lives as long as the batch.
 #[derive(Default)]
 pub(super) struct Shared(Mutex<HashMap<(TypeId, u64), Slot>>);
 
 impl Shared {
-    /// Returns the value of this type under `key`, made by the first who asks; others who ask meanwhile wait
-    /// for it.
+    /// Returns the value of this type under `key`. The first caller computes it; concurrent callers wait for
+    /// it.
     pub(super) fn get<T: Any + Send + Sync>(&self, key: u64, make: impl FnOnce() -> T) -> Arc<T> {
         let slot = {
-            // Nothing panics while the lock is held: `make` runs after it is given back.
+            // Nothing panics while the lock is held: `make` runs after its release.
             let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(slots.entry((TypeId::of::<T>(), key)).or_default())
         };

@@ -1,4 +1,4 @@
-//! What a batch keeps, refuses and does not print.
+//! A batch keeps its records, refuses invalid ones, and does not print text.
 
 use super::*;
 use crate::{Known, KnownKind, QuarantineCode};

@@ -1,4 +1,4 @@
-//! One note of a batch, borrowed: what members read.
+//! One note of a batch, as members read it.
 
 use arrow_array::ListArray;
 use arrow_array::cast::AsArray;
@@ -10,7 +10,7 @@ use crate::{KnownKind, Span, Token, TokenKind};
 /// One note of a batch, borrowed.
 #[derive(Clone, Copy)]
 pub struct NoteView<'a> {
-    /// The row it stands in.
+    /// The note's row in the batch.
     pub row: usize,
     /// The original text.
     pub text: &'a str,
@@ -31,7 +31,8 @@ impl<'a> NoteView<'a> {
         self.tokens.span(i).of(self.text)
     }
 
-    /// What lies between token `i` and the one after it; to the end of the text after the last one.
+    /// Returns the text between token `i` and the next one, or up to the end of the text after the last
+    /// token.
     ///
     /// # Panics
     /// If there is no token `i`.
@@ -54,7 +55,7 @@ impl<'a> NoteView<'a> {
         Span::between(self.tokens.starts[first], self.tokens.ends[last])
     }
 
-    /// Returns the identifiers that the event carries of its patient.
+    /// Returns the patient's identifiers that the event carries.
     pub fn known(&self) -> impl Iterator<Item = (KnownKind, &'a str)> {
         let (from, to) = range(self.known, self.row);
         let fields = self.known.values().as_struct();
@@ -88,7 +89,7 @@ pub struct Tokens<'a> {
 }
 
 impl<'a> Tokens<'a> {
-    /// How many.
+    /// Returns the number of tokens.
     pub const fn len(&self) -> usize {
         self.starts.len()
     }
@@ -98,7 +99,7 @@ impl<'a> Tokens<'a> {
         self.starts.is_empty()
     }
 
-    /// Where token `i` stands.
+    /// Returns the span of token `i`.
     ///
     /// # Panics
     /// If the token does not exist.
@@ -107,7 +108,7 @@ impl<'a> Tokens<'a> {
         Span::between(self.starts[i], self.ends[i])
     }
 
-    /// What token `i` is made of.
+    /// Returns the kind of token `i`.
     ///
     /// # Panics
     /// If the token does not exist.
@@ -116,7 +117,7 @@ impl<'a> Tokens<'a> {
         TokenKind::from_u8(self.kinds[i])
     }
 
-    /// Token `i`, if there is one.
+    /// Returns token `i`, if it exists.
     #[inline]
     pub fn get(&self, i: usize) -> Option<Token> {
         (i < self.len()).then(|| Token {
@@ -125,7 +126,7 @@ impl<'a> Tokens<'a> {
         })
     }
 
-    /// Returns all of them, in order.
+    /// Returns all tokens in order.
     pub fn iter(&self) -> impl Iterator<Item = Token> + 'a {
         let tokens = *self;
         (0..tokens.len()).map(move |i| Token {

@@ -1,10 +1,12 @@
-//! The values that a sweep looks for, by how they begin: however many begin with one word, a token is looked up a few times.
+//! The values to propagate, by their first words, so that a token needs a few look-ups however many values
+//! begin with one word.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::NoteView;
 
-/// Values of up to so many words are looked up by all of them. Longer ones, which are rare, are compared one by one.
+/// Values of up to this many words are looked up by all their words. Longer ones, which are rare, are
+/// compared one by one.
 const LOOKED_UP: usize = 32;
 
 /// A value of one word: when it was added, and the decision that it is from.
@@ -14,12 +16,12 @@ struct Word {
     origin: usize,
 }
 
-/// Values that begin with one word, whatever its case.
+/// Values that begin with one word, in any case.
 #[derive(Default)]
 struct Begun<'a> {
-    /// The last word that is a value in other cases too, as long as they begin with a capital.
+    /// The last one-word value that also matches in other cases, if these begin with a capital.
     folded: Option<Word>,
-    /// How many words those have that are looked up, the most first.
+    /// The numbers of words of the values that are looked up, the largest first.
     lengths: Vec<usize>,
     long: Vec<(Vec<&'a str>, usize)>,
 }
@@ -27,10 +29,10 @@ struct Begun<'a> {
 /// The values of a note.
 #[derive(Default)]
 pub(super) struct Values<'a> {
-    /// By the first word in lower case.
+    /// The values by their first word in lower case.
     begun: HashMap<String, Begun<'a>>,
     words: HashMap<&'a str, Word>,
-    /// Those of several words that are looked up.
+    /// The values of several words that are looked up.
     short: HashMap<Vec<&'a str>, usize>,
     long: HashSet<Vec<&'a str>>,
 }
@@ -40,7 +42,7 @@ impl<'a> Values<'a> {
         self.begun.is_empty()
     }
 
-    /// Adds a value unless it is there already. One word may be `folded`: other cases of it are it too, as long as they begin
+    /// Adds a value unless it exists. If `folded`, a one-word value also matches in other cases that begin
     /// with a capital.
     pub(super) fn add(&mut self, words: Vec<&'a str>, folded: bool, origin: usize) {
         let Some(&first) = words.first() else { return };
@@ -66,7 +68,8 @@ impl<'a> Values<'a> {
     }
 
     /// Returns the longest value that begins at a token and ends before `free_to`, as the token itself does:
-    /// its origin, and how many tokens it has. Of words that the token is in several cases the last.
+    /// its origin and its number of tokens. If the token matches several one-word values in different cases,
+    /// the last wins.
     pub(super) fn at(&self, note: NoteView<'_>, token: usize, free_to: usize) -> Option<(usize, usize)> {
         let first = note.word(token);
         let begun = self.begun.get(&first.to_lowercase())?;
@@ -108,10 +111,10 @@ mod tests {
     use super::*;
     use crate::NoteBatch;
 
-    /// A value and whether other cases are it too.
+    /// A value, and whether it also matches in other cases.
     type Value<'a> = (Vec<&'a str>, bool);
 
-    /// Returns the longest value at a token, of equal ones the last: by comparing all.
+    /// Returns the longest value at a token, and of equal ones the last, by comparing all.
     fn by_comparing(
         values: &[Value<'_>],
         note: NoteView<'_>,
