@@ -1,15 +1,15 @@
-//! From a model's own labels to those of the engine it runs in.
+//! Maps a model's own labels to those of the engine that runs it.
 
 use lethe_core::{LabelError, LabelId, LabelSet};
 
-/// For each of a model's labels, the engine's.
+/// The engine's label for each of a model's labels.
 #[derive(Clone, Debug)]
 pub struct LabelMap(Vec<LabelId>);
 
 /// Why a model cannot run under a label set.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the model's label `{label}` has no place in the label set: {source}; run it under the label set it was trained on"
+    "the model's label `{label}` has no equivalent in the label set: {source}; use the label set that it was trained on"
 )]
 pub struct LabelMapError {
     label: String,
@@ -17,10 +17,11 @@ pub struct LabelMapError {
 }
 
 impl LabelMap {
-    /// Returns the label of the same name, else the one that stands for it ([`LabelSet::resolve`]).
+    /// Maps each label to the one of the same name, else to the one that stands for it
+    /// ([`LabelSet::resolve`]).
     ///
     /// # Errors
-    /// [`LabelMapError`], naming the label that has no place.
+    /// [`LabelMapError`], naming the label without an equivalent.
     pub fn new(model: &[String], labels: &LabelSet) -> Result<Self, LabelMapError> {
         let place = |label: &String| match labels.by_name(label) {
             Some(id) => Ok(id),
@@ -35,7 +36,7 @@ impl LabelMap {
     /// Returns the engine's label for the model's label of this index.
     ///
     /// # Panics
-    /// If the model has no such label.
+    /// If the model does not have this label.
     pub fn get(&self, label: usize) -> LabelId {
         self.0[label]
     }

@@ -1,5 +1,4 @@
-//! What every learned member shares, whatever learns: tags for spans, model folders, the labels of the engine,
-//! progress that can be watched and stopped.
+//! What all learned members share: tags for spans, model folders, label mapping, and observers of training.
 
 mod labels;
 mod manifest;

@@ -1,7 +1,8 @@
-//! A model's folder: `member.toml` says what the model is and holds the digest of every other file.
+//! A model's folder: `member.toml` describes the model and holds the digest of every other file.
 //!
-//! A model that was cut short, altered, or made by another version of the format or of the tokenizer is refused when it
-//! is opened, never half-read. The page holds no date and no path, so that the same seed gives the same bytes.
+//! A model that is truncated, altered, or written by another version of the format or of the tokenizer is
+//! refused when it is opened, never half-read. The manifest holds no date and no path, so that the same seed
+//! gives the same bytes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,20 +13,20 @@ use sha2::{Digest as _, Sha256};
 
 use crate::TagSet;
 
-/// Goes up when a model folder's layout changes its meaning.
+/// Raised when the layout of a model folder changes its meaning.
 pub const FORMAT_VERSION: u32 = 1;
 
 const MANIFEST: &str = "member.toml";
 
-/// What a model is and where it comes from.
+/// The description and the provenance of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// [`FORMAT_VERSION`] of the writer.
+    /// The [`FORMAT_VERSION`] of the writer.
     pub format: u32,
     /// The member's kind in the registry, for instance `crf`.
     pub kind: String,
-    /// [`TOKENIZER_VERSION`] that the model was trained over.
+    /// The [`TOKENIZER_VERSION`] that the model was trained with.
     pub tokenizer: u32,
     /// Its tags.
     pub tags: TagSet,
@@ -34,7 +35,7 @@ pub struct Manifest {
     /// The kind's own settings, everything besides its weights that it needs to run.
     #[serde(default)]
     pub settings: toml::Table,
-    /// Every other file of the folder and its SHA-256, in hexadecimal.
+    /// Every other file of the folder and its SHA-256 in hexadecimal.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
 }
@@ -47,11 +48,11 @@ pub struct Training {
     pub version: String,
     /// The seed.
     pub seed: u64,
-    /// SHA-256 over the ids, texts and marks of the documents it was fitted to, in order.
+    /// SHA-256 over the ids, texts and annotations of the documents it was fitted to, in order.
     pub data: String,
-    /// How many documents it was fitted to.
+    /// The number of documents it was fitted to.
     pub documents: usize,
-    /// Strict micro-F1 on what was held out, where something was.
+    /// Strict micro-F1 on the held-out set, if there was one.
     pub held_out_f1: Option<f64>,
     /// [`Manifest::digest`] of the model whose weights it continued from, where it was fine-tuned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,47 +68,47 @@ pub enum ManifestError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// The page is not one of a model.
+    /// The manifest is not that of a model.
     #[error("{}: {message}", path.display())]
     Syntax {
         /// The file.
         path: PathBuf,
-        /// What the parser says, with line and key.
+        /// The parser's message, with line and key.
         message: String,
     },
-    /// Another version wrote it.
+    /// Another version wrote the model.
     #[error("{}: {what} {found}, but this program has {expected}; train the model again", path.display())]
     Version {
-        /// The page.
+        /// The manifest.
         path: PathBuf,
         /// The file.
         what: &'static str,
-        /// What the page says.
+        /// The version in the manifest.
         found: u32,
-        /// What this program has.
+        /// The version of this program.
         expected: u32,
     },
-    /// A file is not what the page says.
+    /// A file does not match the manifest.
     #[error("{}: its digest is not the one in {MANIFEST}: it was cut short or altered; copy the folder again or train the model again", path.display())]
     Digest {
         /// The file.
         path: PathBuf,
     },
-    /// The page lists a file that does not lie in its folder.
-    #[error("{}: `{file}` is no name of a file of this folder", path.display())]
+    /// The manifest lists a file that is not in its folder.
+    #[error("{}: `{file}` is not the name of a file in this folder", path.display())]
     Outside {
-        /// The page.
+        /// The manifest.
         path: PathBuf,
-        /// What it names.
+        /// The file that it names.
         file: String,
     },
-    /// The page does not list a file that this kind of member needs.
+    /// The manifest does not list a file that this kind of member needs.
     #[error("{}: no digest of `{file}`, which a `{kind}` needs", path.display())]
     Missing {
-        /// The page.
+        /// The manifest.
         path: PathBuf,
         /// The file.
         file: String,
@@ -117,7 +118,7 @@ pub enum ManifestError {
 }
 
 impl Manifest {
-    /// Creates a page for a new model; [`Manifest::write`] fills in the digests.
+    /// Creates a manifest for a new model; [`Manifest::write`] fills in the digests.
     pub fn new(kind: &str, tags: TagSet, training: Training, settings: toml::Table) -> Self {
         Self {
             format: FORMAT_VERSION,
@@ -130,7 +131,7 @@ impl Manifest {
         }
     }
 
-    /// Writes the files, then the page with their digests: a folder without a page is no model.
+    /// Writes the files, then the manifest with their digests: a folder without a manifest is not a model.
     ///
     /// # Errors
     /// [`ManifestError::Io`], naming the file; [`ManifestError::Syntax`] if the settings cannot be written as TOML.
@@ -147,16 +148,16 @@ impl Manifest {
             path: manifest_path.clone(),
             message: error.to_string(),
         })?;
-        // A page is whole or not there.
+        // The manifest appears whole or not at all.
         let draft = folder.join(".member.toml.part");
         std::fs::write(&draft, text).map_err(|source| io(&draft, source))?;
         std::fs::rename(&draft, &manifest_path).map_err(|source| io(&manifest_path, source))
     }
 
-    /// Reads a folder's page and checks its versions.
+    /// Reads a folder's manifest and checks its versions.
     ///
     /// # Errors
-    /// Any [`ManifestError`] but those about files.
+    /// Any [`ManifestError`] except those about files.
     pub fn read(folder: &Path) -> Result<Self, ManifestError> {
         let path = folder.join(MANIFEST);
         let text = crate::read_text(&path).map_err(|source| io(&path, source))?;
@@ -177,7 +178,7 @@ impl Manifest {
                 });
             }
         }
-        // A folder from elsewhere must not have files read, or copied to, where it does not lie.
+        // A folder from elsewhere must not cause files outside it to be read or written.
         let plain = |name: &String| {
             Path::new(name)
                 .file_name()
@@ -192,13 +193,13 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// SHA-256 of the manifest, which holds the digests of all files. It identifies the model.
+    /// Returns the SHA-256 of the manifest, which holds the digests of all files. It identifies the model.
     pub fn digest(&self) -> String {
         // What was read from TOML can be written as TOML.
         digest(toml::to_string(self).unwrap_or_default().as_bytes())
     }
 
-    /// Reads one of the folder's files whole, and checks it against its digest.
+    /// Reads one of the folder's files and checks its digest.
     ///
     /// # Errors
     /// [`ManifestError::Missing`], [`ManifestError::Io`] or [`ManifestError::Digest`].
@@ -286,7 +287,10 @@ mod tests {
             )
             .unwrap();
             let message = Manifest::read(folder.path()).unwrap_err().to_string();
-            assert!(message.contains(&format!("`{name}` is no name")), "{message}");
+            assert!(
+                message.contains(&format!("`{name}` is not the name")),
+                "{message}"
+            );
         }
     }
 

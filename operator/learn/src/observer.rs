@@ -1,35 +1,35 @@
-//! Training that can be watched, and stopped between two steps.
+//! Observers of training, which can also stop it between two steps.
 
 use std::ops::ControlFlow;
 
-/// What is known after a pass over the training data.
+/// The progress after a pass over the training data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Epoch {
-    /// Passes so far, from 1.
+    /// The passes so far, from 1.
     pub done: u32,
-    /// Passes at most.
+    /// The maximum number of passes.
     pub of: u32,
     /// The objective, in the learner's own unit.
     pub loss: f64,
-    /// Strict micro-F1 on what was held out, where it was measured.
+    /// Strict micro-F1 on the held-out set, if it was measured.
     pub held_out: Option<f64>,
 }
 
-/// Told of progress; may end the training, which then keeps what it has.
+/// Observes the progress of a training and can end it; the training then keeps its result so far.
 pub trait Observer {
     /// Before the first pass, where an interrupted training resumes from its state on disk.
     fn resumed(&mut self) {}
 
-    /// After each pass. [`ControlFlow::Break`] ends the training.
+    /// Called after each pass. [`ControlFlow::Break`] ends the training.
     fn epoch(&mut self, epoch: Epoch) -> ControlFlow<()>;
 
-    /// Within a pass: `done` of `of` steps. Called often; must be cheap.
+    /// Called within a pass, after `done` of `of` steps. Called often; must be cheap.
     fn step(&mut self, done: usize, of: usize) {
         let _: (usize, usize) = (done, of);
     }
 }
 
-/// Watches nothing.
+/// Ignores all progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoObserver;
 

@@ -1,8 +1,9 @@
-//! The spans of a note that is tagged part by part.
+//! The spans of a note that is tagged in parts.
 
 use crate::{Spanned, TagSet};
 
-/// Collects the spans of a note from the tags of its parts: those that all its tags together would have.
+/// Collects the spans of a note from the tags of its parts: the same spans that all its tags together would
+/// give.
 ///
 /// ```
 /// use lethe_learn::{Scheme, Spans, TagSet};
@@ -20,12 +21,12 @@ pub struct Spans<'t> {
     found: Vec<(Spanned, f32)>,
     /// Tokens before the next part.
     done: usize,
-    /// Whether the last span may go on in the next part.
+    /// Whether the last span may continue in the next part.
     open: bool,
 }
 
 impl<'t> Spans<'t> {
-    /// No spans yet, of tags of this set.
+    /// Creates an empty collection for tags of this set.
     pub const fn new(tags: &'t TagSet) -> Self {
         Self {
             tags,
@@ -35,8 +36,8 @@ impl<'t> Spans<'t> {
         }
     }
 
-    /// Adds a part of which each token has a tag and a score. A span's score is that of its token with the least, 1 at
-    /// most.
+    /// Adds a part whose tokens each have a tag and a score. A span's score is the lowest of its tokens'
+    /// scores, at most 1.
     ///
     /// # Panics
     /// If there are fewer scores than tags.

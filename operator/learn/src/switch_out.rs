@@ -1,24 +1,24 @@
-//! Switch-out: words and characters of a text replaced by others at random, so that a learner must lean on what is left
-//! (Wang et al. 2018; the noise of Liao 2021).
+//! Switch-out: replaces random words and characters of a text by others, so that a learner relies more on the
+//! rest (Wang et al. 2018; the noise of Liao 2021).
 //!
-//! A word of letters becomes another word of letters, a number another number; a character becomes one of its own kind.
-//! Marks stay, and so does the number of tokens: labels by token are as true of the noisy text as of the clean one.
+//! A word of letters becomes another word of letters, a number another number, and a character another of its
+//! own class. Punctuation and the number of tokens stay, so that the tokens' labels also fit the noisy text.
 
 use std::collections::BTreeSet;
 
 use lethe_core::{NoteBatch, NoteView, Span, TokenKind};
 use serde::{Deserialize, Serialize};
 
-/// How often a character is looked for that may stand in another's place.
+/// The most attempts to find a replacement character.
 const TRIES: usize = 8;
 
-/// How much is switched. Liao 2021 has one probability for each and does not say which.
+/// The rates of replacement. Liao 2021 has one probability for each and does not give its value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SwitchOut {
-    /// The share of words that become another one.
+    /// The share of words that are replaced.
     pub words: f32,
-    /// The share of words of which one character becomes another.
+    /// The share of words of which one character is replaced.
     pub characters: f32,
 }
 
@@ -31,8 +31,8 @@ impl Default for SwitchOut {
     }
 }
 
-/// The words that may stand in for others: each form once, so that rare ones come as often as frequent ones. Holds words of
-/// notes: never printed.
+/// The replacement words: each form once, so that rare ones come as often as frequent ones. Holds words of
+/// notes, and never prints them.
 #[derive(Default)]
 pub struct Pool {
     letters: Vec<String>,
@@ -40,7 +40,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Returns all words of these batches.
+    /// Collects all words of these batches.
     pub fn of<'b>(batches: impl IntoIterator<Item = &'b NoteBatch>) -> Self {
         let mut sets = [BTreeSet::new(), BTreeSet::new()];
         for batch in batches {
@@ -71,7 +71,7 @@ impl Pool {
 }
 
 impl std::fmt::Debug for Pool {
-    /// Sizes only: the words are those of notes.
+    /// Prints sizes only, because the words come from notes.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
@@ -83,10 +83,10 @@ impl std::fmt::Debug for Pool {
 }
 
 impl SwitchOut {
-    /// Returns whether these are shares.
+    /// Checks that both are shares.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The problem.
     pub fn check(&self) -> Result<(), &'static str> {
         if [self.words, self.characters]
             .iter()
@@ -94,11 +94,11 @@ impl SwitchOut {
         {
             Ok(())
         } else {
-            Err("noise.words and noise.characters must lie between 0 and 1")
+            Err("noise.words and noise.characters must be between 0 and 1")
         }
     }
 
-    /// What stands in a word's place; `None` where it stays. `chance` gives 64 random bits.
+    /// Returns the replacement of a word, or `None` if it stays. `chance` gives 64 random bits.
     pub fn draw(
         &self,
         word: &str,
@@ -132,8 +132,8 @@ impl SwitchOut {
         None
     }
 
-    /// Returns a note's text with words and characters switched; the clean one where the noisy one would have
-    /// other tokens.
+    /// Returns a note's text with words and characters replaced, or the clean text if the noisy one would
+    /// have other tokens.
     pub fn text(&self, note: &NoteView<'_>, pool: &Pool, chance: &mut dyn FnMut() -> u64) -> String {
         let Some(&first) = note.tokens.starts.first() else {
             return note.text.to_owned();
@@ -156,7 +156,8 @@ impl SwitchOut {
     }
 }
 
-/// What may stand for each other: capitals, small letters, letters of neither, digits.
+/// Returns the class within which characters are replaced: capitals, small letters, letters of neither case,
+/// digits.
 fn sort(c: char) -> (bool, bool, bool) {
     (c.is_uppercase(), c.is_lowercase(), c.is_numeric())
 }
@@ -173,7 +174,7 @@ fn below(bits: u64, n: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// SplitMix64.
+    /// Generates random bits by SplitMix64.
     fn chance(mut state: u64) -> impl FnMut() -> u64 {
         move || {
             state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -207,7 +208,7 @@ mod tests {
             .filter(|&i| note.tokens.kind(i) != TokenKind::Punctuation)
             .collect();
         let share = words.iter().filter(|i| same(i)).count() as f64 / words.len() as f64;
-        // What is drawn for a word may be the word itself: 11 forms, and few characters of a kind.
+        // The replacement of a word may be the word itself: 11 forms, and few characters of a class.
         assert!((0.35..0.6).contains(&share), "{share}");
         assert_eq!(noise.text(&batch.note(1), &pool, &mut chance(3)), "");
     }

@@ -1,10 +1,11 @@
-//! Spans as tags of tokens and back: BIO (Ramshaw and Marcus 1995) and BILOU (Ratinov and Roth 2009).
+//! Converts spans to tags of tokens and back: BIO (Ramshaw and Marcus 1995) and BILOU (Ratinov and Roth
+//! 2009).
 
 use lethe_core::Tokens;
 use lethe_corpus::Mark;
 use serde::{Deserialize, Serialize};
 
-/// How a span is spread over its tokens.
+/// How a span is encoded over its tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scheme {
@@ -37,7 +38,7 @@ impl TagSet {
     /// The tag outside every span.
     pub const OUTSIDE: u16 = 0;
 
-    /// Tags for these labels, in this order.
+    /// Creates the tags for these labels, in this order.
     pub fn new(scheme: Scheme, labels: Vec<String>) -> Self {
         Self { scheme, labels }
     }
@@ -59,7 +60,7 @@ impl TagSet {
         Self::new(self.scheme, labels)
     }
 
-    /// How spans are spread.
+    /// Returns the encoding.
     pub const fn scheme(&self) -> Scheme {
         self.scheme
     }
@@ -123,8 +124,8 @@ impl TagSet {
         }
     }
 
-    /// Tags of a document's tokens. A mark covers every token that it touches, as far as an earlier mark has not taken
-    /// it; a mark whose label is not in the set, or that touches no token, is left out.
+    /// Encodes a document's tokens. A mark covers every token that it touches unless an earlier mark has it;
+    /// a mark whose label is not in the set, or that touches no token, is left out.
     pub fn encode(&self, tokens: Tokens<'_>, marks: &[Mark]) -> Vec<u16> {
         let mut tags = vec![Self::OUTSIDE; tokens.len()];
         for mark in marks {
@@ -163,8 +164,8 @@ impl TagSet {
         }
     }
 
-    /// Returns the spans of a sequence of tags. What does not follow the scheme is read leniently: an `I` or
-    /// `L` without its beginning begins a span, so that nothing that was tagged is lost.
+    /// Returns the spans of a sequence of tags. Invalid sequences are read leniently: an `I` or `L` without
+    /// its beginning begins a span, so that no tagged token is lost.
     pub fn decode(&self, tags: &[u16]) -> Vec<Spanned> {
         let mut spans: Vec<Spanned> = Vec::new();
         let mut open = false;

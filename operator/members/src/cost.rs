@@ -13,20 +13,20 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::model::{ModelConfig, OpenError};
 use crate::predict::PredictError;
 
-/// Documents a batch.
+/// Documents per batch.
 const CHUNK: usize = 64;
 
-/// Tokens that are enough to tell by.
+/// Tokens that suffice for a measurement.
 const TOKENS: usize = 150_000;
 
 /// A member's time in µs per token on one core, after it has seen similar notes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spent {
-    /// By the member alone.
+    /// The time that only the member takes.
     pub own: f64,
-    /// By what it reads together with other members.
+    /// The time of work that it shares with other members.
     pub shared: f64,
-    /// Names what is shared: members that name the same read it once.
+    /// Identifies the shared work: members with the same value do it once.
     pub with: Option<String>,
 }
 
@@ -37,15 +37,15 @@ pub enum CostError {
     /// The model cannot be used.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The documents make no batch.
+    /// The documents do not form a batch.
     #[error(transparent)]
     Predict(#[from] PredictError),
-    /// There is nothing to measure on.
+    /// There are no documents to measure on.
     #[error("no document has a token to measure the cost of members on")]
     Empty,
 }
 
-/// What a trained model takes on these documents.
+/// Measures the cost of a trained model on these documents.
 ///
 /// # Errors
 /// [`CostError`].
@@ -69,16 +69,16 @@ pub fn of_model(
     of(member.as_ref(), with, documents)
 }
 
-/// What a member takes on these documents; `with` names what it shares, if it keeps that in the batch
-/// ([`NoteBatch::shared`]).
+/// Measures the cost of a member on these documents; `with` identifies the work that it shares, if it keeps
+/// that in the batch ([`NoteBatch::shared`]).
 ///
 /// # Errors
 /// [`CostError`].
 pub fn of(member: &dyn Tagger, with: Option<String>, documents: &[Document]) -> Result<Spent, CostError> {
     let (mut chunks, mut tokens) = (Vec::new(), 0);
     for chunk in documents.chunks(CHUNK) {
-        // Words are met, tables are read: what a stream pays from its second minute on. Each batch is given back before
-        // the next, as in a stream, so that none pays for memory that is new to the process.
+        // After this warm-up, words are known and tables are loaded, as in a running stream. Each batch is
+        // freed before the next, as in a stream, so that none pays for memory that is new to the process.
         let batch = batch(chunk)?;
         tokens += batch.notes().map(|note| note.tokens.len()).sum::<usize>();
         drop(member.tag(&batch));
@@ -96,7 +96,7 @@ pub fn of(member: &dyn Tagger, with: Option<String>, documents: &[Document]) -> 
         let start = on_core();
         drop(member.tag(&batch));
         let middle = on_core();
-        // What is shared lies in the batch by now.
+        // The batch now contains the shared work.
         drop(member.tag(&batch));
         first += middle - start;
         second += on_core() - middle;
@@ -121,7 +121,7 @@ fn batch(documents: &[Document]) -> Result<NoteBatch, CostError> {
     Ok(NoteBatch::from_texts(texts).map_err(PredictError::from)?)
 }
 
-/// Seconds that this thread has spent on a core, so that other work on the machine does not count.
+/// Returns the CPU time of this thread in seconds, so that other work on the machine does not count.
 fn on_core() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9

@@ -1,7 +1,9 @@
-//! Every kind of member in one place: what a configuration may name, what can be trained, what a model folder opens as.
+//! The registry of all members: the kinds that a configuration may name, that can be trained, and that a
+//! model folder opens as.
 //!
-//! Rules, linear and neural members do not know each other; this crate knows them all, and callers that run members know
-//! this crate. To add a kind: write it in its crate, then name it in [`registry`] or [`training`].
+//! Rules, linear and neural members do not depend on each other; this crate depends on all of them, and
+//! callers that run members depend on this crate. To add a kind, implement it in its crate and name it in
+//! [`registry`] or [`training`].
 
 pub mod cost;
 pub mod mixture;

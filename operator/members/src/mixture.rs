@@ -1,8 +1,9 @@
-//! A mixture as a model's folder: two models inside, `first` and `second`, and a page with the weight between them and what
-//! tells both of them from any other.
+//! A mixture as a model's folder: two models inside, `first` and `second`, and a manifest with the weight
+//! between them and their digests.
 //!
-//! So two members whose probabilities are mixed (Singh 2020) can be copied, checked by digest and named by a bundle as any
-//! model can. The two need not have the same labels: what one has none for, it holds impossible.
+//! So two members whose probabilities are mixed (Singh 2020) can be copied, checked by digest and named by a
+//! bundle like any model. Their labels may differ: a model gives probability 0 to a label that it does not
+//! have.
 
 mod weighted;
 mod widened;
@@ -21,26 +22,26 @@ pub use widened::{Widened, together};
 
 use crate::model::{OpenError, network};
 
-/// The kind that a mixture's page says.
+/// The kind in a mixture's manifest.
 pub const MIXTURE: &str = "mixture";
 
-/// Where the two models lie in the folder.
+/// The subfolders of the two models.
 pub const PARTS: [&str; 2] = ["first", "second"];
 
-/// A member that marks spans and tells how likely each tag is.
+/// A member that predicts spans and computes tag probabilities.
 pub trait Learned: Tagger + Marginals + Send + Sync {}
 
 impl<T: Tagger + Marginals + Send + Sync> Learned for T {}
 
-/// Settings on a mixture's page.
+/// The settings in a mixture's manifest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
     /// The first model's weight, 0 to 1; the second has the rest.
     weight: f64,
-    /// [`Manifest::digest`] of the first, which holds those of its files.
+    /// The [`Manifest::digest`] of the first model.
     first: String,
-    /// The same of the second.
+    /// The same of the second model.
     second: String,
 }
 
@@ -48,37 +49,37 @@ struct Settings {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MixtureError {
-    /// The page does not say what is mixed, and how.
+    /// The manifest does not describe a mixture.
     #[error("{}: {message}", folder.display())]
     Settings {
         /// The mixture's folder.
         folder: PathBuf,
-        /// What the parser says.
+        /// The parser's message.
         message: String,
     },
-    /// A model inside is not the one that was mixed.
-    #[error("{}: its digest is not the one in the mixture's page: it was altered; copy the folder again or make it again", folder.display())]
+    /// A model inside differs from the one that was mixed.
+    #[error("{}: its digest is not the one in the mixture's manifest: it was altered; copy the folder again or create the mixture again", folder.display())]
     Digest {
         /// The model's folder.
         folder: PathBuf,
     },
-    /// The models do not go together.
+    /// The models cannot be mixed.
     #[error("{}: {source}", folder.display())]
     Weighted {
         /// The mixture's folder.
         folder: PathBuf,
-        /// Why not.
+        /// The reason.
         source: WeightedError,
     },
-    /// Their tags do not: one has parts of spans that the common tags lack.
-    #[error("{}: the page's tags are not those that its two models have in common", folder.display())]
+    /// Their tags differ: one has parts of spans that the common tags lack.
+    #[error("{}: the tags in the manifest are not those that its two models have in common", folder.display())]
     Tags {
         /// The mixture's folder.
         folder: PathBuf,
     },
 }
 
-/// Makes a folder that holds two models, `first` and `second`, a mixture: writes its page.
+/// Turns a folder with two models, `first` and `second`, into a mixture by writing its manifest.
 ///
 /// # Errors
 /// [`OpenError::Manifest`] for the manifest of either model or of the mixture; [`MixtureError::Weighted`] for an invalid weight.
@@ -107,7 +108,7 @@ pub fn write(folder: &Path, weight: f64, training: Training) -> Result<Manifest,
     Ok(manifest)
 }
 
-/// Opens a mixture whose page was read.
+/// Opens a mixture whose manifest was read.
 pub(crate) fn open(
     folder: &Path,
     manifest: &Manifest,
@@ -148,10 +149,10 @@ pub(crate) fn open(
     })
 }
 
-/// Opens any model's folder as a member that tells how likely each tag is, under the engine's labels.
+/// Opens any model's folder as a member that computes tag probabilities, under the engine's labels.
 ///
 /// # Errors
-/// [`OpenError`], naming folder or file.
+/// [`OpenError`], naming the folder or file.
 pub fn learned(
     folder: &Path,
     labels: &LabelSet,
@@ -182,7 +183,7 @@ mod tests {
     use crate::training::tests::{documents, job};
     use crate::{ModelConfig, open, predict, train};
 
-    /// Returns a random field of names and dates, and naive Bayes of names alone, mixed.
+    /// Returns a mixture of a CRF of names and dates with naive Bayes of names alone.
     fn mixed(folder: &Path, weight: f64) -> Manifest {
         let documents = documents();
         let mut names = documents.clone();
@@ -220,7 +221,7 @@ mod tests {
             marks(alone.member.as_ref()),
             "all the weight is the first's"
         );
-        // Without weight it is naive Bayes, which knows no dates.
+        // With weight 0 it is naive Bayes, which has no dates.
         let other = write(folder.path(), 0.0, Training::default()).unwrap();
         assert_ne!(other.digest(), page.digest());
         let model = ModelConfig {
@@ -264,7 +265,7 @@ mod tests {
         std::fs::write(&page, good.replace("weight = 0.5", "heft = 0.5")).unwrap();
         refused("heft");
         std::fs::write(&page, good).unwrap();
-        // Another model than the one that was mixed.
+        // A different model from the one that was mixed.
         let (documents, other) = (documents(), folder.path().join("other"));
         let of_half = job("naive-bayes", &documents[..18], &other);
         train(&of_half, &mut NoObserver).unwrap();

@@ -1,4 +1,4 @@
-//! A model folder as a member.
+//! Opens a model folder as a member.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::mixture::{self, MIXTURE, MixtureError, Probabilistic};
 
-/// Settings of a `model` member: what `lethe train` made.
+/// Settings of a `model` member, which `lethe train` produces.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelConfig {
     /// The model's folder.
     pub path: PathBuf,
-    /// The member's name in votes and audit; the model's kind if not given.
+    /// The member's name in votes and audit; by default the model's kind.
     #[serde(default)]
     pub name: Option<String>,
 }
@@ -27,10 +27,10 @@ pub struct ModelConfig {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The folder is not a sound model's.
+    /// The folder does not hold a valid model.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
-    /// This program has no such kind of member.
+    /// This program does not have this kind of member.
     #[error("{}: this program has no member of kind `{kind}`", folder.display())]
     Kind {
         /// The folder.
@@ -38,12 +38,12 @@ pub enum OpenError {
         /// The kind.
         kind: String,
     },
-    /// The model's own labels make no set.
+    /// The model's own labels do not form a label set.
     #[error("{}: {source}", folder.display())]
     Labels {
         /// The folder.
         folder: PathBuf,
-        /// What is wrong.
+        /// The problem.
         source: LabelError,
     },
     /// A linear model's folder.
@@ -54,7 +54,7 @@ pub enum OpenError {
     Network {
         /// The folder.
         folder: PathBuf,
-        /// What is wrong.
+        /// The problem.
         source: NetworkError,
     },
     /// A mixture's folder.
@@ -62,9 +62,9 @@ pub enum OpenError {
     Mixture(#[from] MixtureError),
 }
 
-/// A model that was opened.
+/// An opened model.
 pub struct Model {
-    /// Its page.
+    /// Its manifest.
     pub manifest: Manifest,
     /// The label set that it runs under.
     pub labels: Arc<LabelSet>,
@@ -88,11 +88,11 @@ impl ModelConfig {
     }
 }
 
-/// Opens a model's folder, under `labels`, or under labels of its own: a shipped set if one has them all, else the bare
-/// names.
+/// Opens a model's folder, under `labels`, or under labels of its own: a built-in set if one has them all,
+/// else the bare names.
 ///
 /// # Errors
-/// [`OpenError`], naming folder or file.
+/// [`OpenError`], naming the folder or file.
 pub fn open(folder: &Path, labels: Option<&Arc<LabelSet>>) -> Result<Model, OpenError> {
     let manifest = Manifest::read(folder)?;
     let labels = match labels {
@@ -107,10 +107,10 @@ pub fn open(folder: &Path, labels: Option<&Arc<LabelSet>>) -> Result<Model, Open
     })
 }
 
-/// Opens a model's folder as a member that tells how likely each tag is; labels as in [`open`].
+/// Opens a model's folder as a member that computes tag probabilities; labels as in [`open`].
 ///
 /// # Errors
-/// [`OpenError`], naming folder or file; [`OpenError::Kind`] of one that cannot tell.
+/// [`OpenError`], naming the folder or file; [`OpenError::Kind`] if the model cannot compute them.
 pub fn probabilistic(folder: &Path, labels: Option<&Arc<LabelSet>>) -> Result<Probabilistic, OpenError> {
     let manifest = Manifest::read(folder)?;
     let labels = match labels {

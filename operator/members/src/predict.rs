@@ -1,16 +1,16 @@
-//! Documents through one member alone, as evaluation and cross-validation need them.
+//! Runs one member alone over documents, for evaluation and cross-validation.
 
 use lethe_core::{BatchError, LabelSet, NoteBatch, TagError, Tagger};
 use lethe_corpus::{Document, Mark};
 
-/// Documents that are tagged at a time.
+/// Documents per batch.
 const CHUNK: usize = 64;
 
 /// Why documents could not be tagged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PredictError {
-    /// The texts make no batch.
+    /// The texts do not form a batch.
     #[error(transparent)]
     Batch(#[from] BatchError),
     /// The member failed on a document.
@@ -18,12 +18,12 @@ pub enum PredictError {
     Tag {
         /// Its index.
         index: usize,
-        /// Why.
+        /// The reason.
         source: TagError,
     },
 }
 
-/// Returns the same documents, with the member's spans in place of theirs, scores included.
+/// Returns the same documents with the member's spans instead of theirs, scores included.
 ///
 /// # Errors
 /// [`PredictError`], naming the first document that failed by its index.

@@ -1,5 +1,5 @@
-//! The one list of members: what a configuration may name, and how each is built. Those that nobody trains stand in the
-//! list of [`lethe_taggers`], which this one takes in whole.
+//! The registry of members: the kinds that a configuration may name, and how each is built. The rule members
+//! come from the list of [`lethe_taggers`].
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
@@ -20,9 +20,9 @@ use crate::model::{ModelConfig, OpenError};
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum MemberConfig {
-    /// One that nobody trains.
+    /// A rule member, which is not trained.
     Rule(RuleConfig),
-    /// What `lethe train` made.
+    /// A model that `lethe train` produced.
     Model(ModelConfig),
     /// A BERT or RoBERTa checkpoint.
     #[cfg(feature = "transformer")]
@@ -32,11 +32,11 @@ pub enum MemberConfig {
 const MODEL: &str = "model";
 const TRANSFORMER: &str = "transformer";
 
-/// Every kind, as a configuration names it.
+/// All kinds, as a configuration names them.
 static KINDS: LazyLock<Vec<&str>> =
     LazyLock::new(|| [&RuleConfig::KINDS[..], &[MODEL, TRANSFORMER]].concat());
 
-/// A member's settings and the digest of the files that it reads: serialise it to tell members apart.
+/// A member's settings and the digest of the files that it reads: its serialised form identifies the member.
 #[derive(Clone, Debug, Serialize)]
 pub struct Identity<'a> {
     settings: &'a MemberConfig,
@@ -47,7 +47,7 @@ pub struct Identity<'a> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// A member that nobody trains lacks a label's place, or what it reads.
+    /// A rule member lacks a label's equivalent or a file.
     #[error(transparent)]
     Rule(#[from] registry::BuildError),
     /// The model's folder cannot be used.
@@ -63,7 +63,7 @@ impl MemberConfig {
     /// Builds the member.
     ///
     /// # Errors
-    /// [`BuildError`], naming the label that has no place, or the file that is at fault.
+    /// [`BuildError`], naming the label without an equivalent, or the invalid file.
     pub fn build(
         &self,
         labels: &LabelSet,
@@ -100,7 +100,7 @@ impl MemberConfig {
         })
     }
 
-    /// Returns what tells this member from any other, for the fingerprint of a configuration: its settings, and the digest of
+    /// Returns the member's identity for the fingerprint of a configuration: its settings, and the digest of
     /// the files that it reads, so that another model under the same path is another member.
     ///
     /// # Errors
@@ -113,13 +113,13 @@ impl MemberConfig {
     }
 }
 
-/// Returns the rule members with their default settings, in the order of their votes: the surest first.
+/// Returns the rule members with their default settings, in the order of their votes: the most precise first.
 pub fn default_rules() -> Vec<MemberConfig> {
     let rules = registry::default_rules().into_iter();
     rules.map(MemberConfig::Rule).collect()
 }
 
-// Derived, a tagged enum could take in another only untagged, and its errors would not name what is wrong.
+// A derived tagged enum could include another only untagged, and its errors would not name the problem.
 impl<'de> Deserialize<'de> for MemberConfig {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(Table)
@@ -151,7 +151,7 @@ impl<'de> Visitor<'de> for Table {
             #[cfg(not(feature = "transformer"))]
             TRANSFORMER => {
                 return Err(A::Error::custom(
-                    "this program was built without transformers; use one that has the feature `transformer`",
+                    "this program was built without transformers; use one with the feature `transformer`",
                 ));
             }
             rule => {

@@ -1,5 +1,5 @@
-//! Self-training (Liao 2021): a model's folder, documents with gold and documents without in; a model's folder out, unless it
-//! is worse at home than it may be.
+//! Self-training (Liao 2021): continues training a model on documents with gold and on documents without, and
+//! writes a new model unless it lost more than a bound on the held-out documents.
 
 use std::path::Path;
 
@@ -11,35 +11,36 @@ use lethe_neural::Recurrent;
 
 use crate::training::{TrainError, within};
 
-/// What trains itself, on what, and where to.
+/// A self-training job.
 pub struct SelfTrainJob<'a> {
     /// The folder of the model to continue from.
     pub model: &'a Path,
-    /// Documents with gold: those of the source, and what the target has.
+    /// Documents with gold: those of the source, and any of the target.
     pub labelled: &'a [Document],
-    /// Documents of the target whose marks, if they have any, are not looked at.
+    /// Documents of the target. Their annotations, if they have any, are ignored.
     pub unlabelled: &'a [Document],
-    /// Documents of the source that are never fitted to. They choose when it was best, and whether it is kept at all.
+    /// Documents of the source for evaluation only. They select the best pass, and decide whether the model
+    /// is kept.
     pub held_out: &'a [Document],
     /// The teacher, with the model's own tags; the model itself if there is no teacher.
     pub teacher: Option<&'a (dyn Marginals + Sync)>,
-    /// How. Linear members have the keys of [`lethe_linear::SelfTraining`], recurrent ones those of
-    /// [`lethe_neural::SelfTraining`]; what is not named is the default.
+    /// The member's settings. Linear members have the keys of [`lethe_linear::SelfTraining`], recurrent ones
+    /// those of [`lethe_neural::SelfTraining`]; other keys have their defaults.
     pub settings: toml::Table,
-    /// How many points of strict micro-F1 (0 to 1) it may lose on the held-out set.
+    /// The most strict micro-F1 (0 to 1) that it may lose on the held-out set.
     pub bound: f64,
     /// The same seed gives the same model, byte for byte.
     pub seed: u64,
     /// The folder that becomes the model.
     pub folder: &'a Path,
-    /// Whether to begin again where the folder holds a model, or a training that was stopped.
+    /// Whether to start again if the folder holds a model or a stopped training.
     pub restart: bool,
 }
 
 /// A self-trained model, with its strict micro-F1 on the held-out set.
 #[derive(Clone, Debug)]
 pub struct SelfTrained {
-    /// Its page.
+    /// Its manifest.
     pub manifest: Manifest,
     /// The original model's.
     pub before: f64,
@@ -47,16 +48,17 @@ pub struct SelfTrained {
     pub after: f64,
 }
 
-/// Everything that can train itself.
+/// Returns all kinds that support self-training.
 pub(crate) fn soft() -> Vec<&'static str> {
     [&lethe_linear::SOFT[..], &Recurrent::KINDS].concat()
 }
 
-/// Trains a model on by labels that it gives itself, or that a teacher gives. A network's training that was killed goes on
-/// when the same job is run again. The new page names the digest of the old one.
+/// Continues training a model with labels that it, or a teacher, predicts. A network's training that was
+/// killed resumes when the same job is run again. The new manifest names the digest of the old one.
 ///
 /// # Errors
-/// [`TrainError`]; [`TrainError::Worse`] where the model lost more than the bound at home: then nothing is written.
+/// [`TrainError`]; [`TrainError::Worse`] if the model lost more than the bound on the held-out documents:
+/// then nothing is written.
 pub fn self_train(job: &SelfTrainJob<'_>, observer: &mut dyn Observer) -> Result<SelfTrained, TrainError> {
     let manifest = Manifest::read(job.model)?;
     let kind = manifest.kind.as_str();
@@ -78,9 +80,9 @@ pub fn self_train(job: &SelfTrainJob<'_>, observer: &mut dyn Observer) -> Result
             all().all(|document| document.marks.is_empty()),
             "no document has a marked span",
         ),
-        (job.held_out.is_empty(), "there is no document to keep back"),
+        (job.held_out.is_empty(), "there is no held-out document"),
         (job.unlabelled.is_empty(), "there is no document without gold"),
-        (!own_tags, "the teacher has other tags than the model"),
+        (!own_tags, "the teacher's tags differ from the model's"),
     ] {
         if missing {
             return Err(TrainError::Nothing { what });
@@ -102,14 +104,14 @@ pub fn self_train(job: &SelfTrainJob<'_>, observer: &mut dyn Observer) -> Result
     };
     let worse = matches!(&trained, Err(TrainError::Worse { .. }));
     if worse {
-        // What is left of the training is of no use to anybody: only an empty folder of ours goes with it.
+        // The remaining state is useless; the folder is removed too if it is empty.
         let state = job.folder.join(crate::training::STATE);
         let io = |source| TrainError::Io {
             path: state.clone(),
             source,
         };
         std::fs::remove_dir_all(&state).map_err(io)?;
-        // A folder that held something before stays.
+        // A folder that held other files stays.
         let emptied = std::fs::remove_dir(job.folder);
         drop(emptied);
     }
@@ -123,7 +125,7 @@ pub fn self_train(job: &SelfTrainJob<'_>, observer: &mut dyn Observer) -> Result
 }
 
 impl SelfTrainJob<'_> {
-    /// Returns whether the model may be written.
+    /// Returns whether the loss is within the bound, so that the model may be written.
     fn holds(&self, before: f64, after: f64) -> Result<(), TrainError> {
         if after < before - self.bound {
             return Err(TrainError::Worse {
@@ -205,7 +207,7 @@ mod tests {
     use crate::training::tests::{documents, job};
     use crate::{probabilistic, train};
 
-    /// Notes of another house, where names stand otherwise; without marks.
+    /// Notes of another institution, with names in other contexts; without annotations.
     fn elsewhere() -> Vec<Document> {
         let names = ["Ines", "Oscar", "Nuria", "Ivan"];
         let each = |i: usize| Document {
@@ -274,7 +276,7 @@ mod tests {
         }
     }
 
-    /// Says the first label's beginning of everything.
+    /// Predicts the beginning of the first label for every token.
     struct Wrong(TagSet);
 
     impl Marginals for Wrong {
@@ -296,7 +298,8 @@ mod tests {
     #[test]
     fn a_model_that_its_teacher_spoils_is_not_written_and_the_scores_are_reported() {
         let all = documents();
-        // Of the same house: what the teacher says there is wrong at home.
+        // The documents are of the same institution, so the teacher's labels are wrong on the held-out
+        // documents.
         let unlabelled: Vec<Document> = all[..24].iter().flat_map(|one| vec![one.clone(); 3]).collect();
         for kind in ["crf", "lstm-l", "lstm-crf-l"] {
             let place = tempfile::tempdir().unwrap();
@@ -311,7 +314,7 @@ mod tests {
                     .parse()
                     .unwrap();
             } else {
-                // A network of a test is not so soon spoilt: nothing would be good enough.
+                // A network this small does not degrade quickly: with this bound no model is good enough.
                 job.bound = -1.0;
             }
             let refused = self_train(&job, &mut NoObserver).unwrap_err();

@@ -1,4 +1,5 @@
-//! The part-of-speech tagger as a model folder: trained on its own, then named by linear members as `features.pos`.
+//! The part-of-speech tagger as a model folder: trained separately, then named by linear members as
+//! `features.pos`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,13 +9,13 @@ use lethe_linear::pos::{Accuracy, PosTagger, Sentence, TAGS, train};
 
 use crate::training::TrainError;
 
-/// The kind on the page.
+/// The kind in the manifest.
 pub const POS: &str = "pos";
 const FILE: &str = "pos.bin";
-/// Passes over the sentences: more fit the training sentences better, and held-out ones no better.
+/// The passes over the sentences: more of them fit the training sentences better, but not held-out ones.
 const EPOCHS: usize = 8;
 
-/// Trains a tagger into a folder and says how much of `held_out` it tags as gold has it, if there is any.
+/// Trains a tagger into a folder and returns its accuracy on `held_out`, if there is any.
 ///
 /// # Errors
 /// [`TrainError::Done`] if the folder holds a model, [`TrainError::Manifest`] if it cannot be written.
@@ -55,7 +56,7 @@ pub(crate) fn open_pos(folder: &Path) -> Result<Arc<PosTagger>, TrainError> {
     };
     if manifest.kind != POS {
         return Err(refuse(format!(
-            "{} holds a `{}`, and no part-of-speech tagger",
+            "{} holds a `{}` and not a part-of-speech tagger",
             folder.display(),
             manifest.kind
         )));

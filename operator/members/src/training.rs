@@ -1,4 +1,4 @@
-//! What can be trained, and the one way to train it: documents in, a model folder out.
+//! The kinds of members that can be trained, and the one way to train them: documents in, a model folder out.
 
 use std::path::{Path, PathBuf};
 
@@ -10,23 +10,23 @@ use lethe_neural::Recurrent;
 
 use crate::speech::open_pos;
 
-/// What to train, on what, and where to.
+/// A training job.
 pub struct Job<'a> {
     /// One of [`kinds`].
     pub kind: &'a str,
-    /// What the member is fitted to.
+    /// The documents to fit.
     pub train: &'a [Document],
     /// The documents that it is scored on in training, and never fitted to. May be empty.
     pub held_out: &'a [Document],
-    /// The member's own settings; those that are not named are the defaults. Linear members have a table `features`,
-    /// recurrent ones the tables `architecture`, `schedule` and `vectors`. `features.pos` names the folder of a
-    /// part-of-speech tagger ([`train_pos`](crate::train_pos)).
+    /// The member's own settings; other keys have their defaults. Linear members have a table `features`,
+    /// recurrent ones the tables `architecture`, `schedule` and `vectors`. `features.pos` names the folder of
+    /// a part-of-speech tagger ([`train_pos`](crate::train_pos)).
     pub settings: toml::Table,
     /// The same seed gives the same model, byte for byte.
     pub seed: u64,
     /// The folder that becomes the model.
     pub folder: &'a Path,
-    /// Whether to begin again where the folder holds a model, or a training that was stopped.
+    /// Whether to start again if the folder holds a model or a stopped training.
     pub restart: bool,
 }
 
@@ -34,33 +34,33 @@ pub struct Job<'a> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrainError {
-    /// There is no such kind of member.
+    /// This kind of member does not exist.
     #[error("there is no member `{kind}` to train; there are {}", kinds().join(", "))]
     Kind {
         /// What was requested.
         kind: String,
     },
-    /// A model of this kind is not fine-tuned.
+    /// A model of this kind cannot be fine-tuned.
     #[error(
-        "a `{kind}` is not fine-tuned; there are {}, and naive-bayes learns on by `lethe adapt incremental`",
+        "a `{kind}` cannot be fine-tuned, only {}; update naive-bayes with `lethe adapt incremental`",
         tuned().join(", ")
     )]
     NotTuned {
         /// Its kind.
         kind: String,
     },
-    /// Soft labels cannot be fitted to by a model of this kind.
+    /// A model of this kind cannot be fitted to soft labels.
     #[error(
-        "a `{kind}` cannot be fitted to soft labels; those that train themselves are {}",
+        "a `{kind}` cannot be fitted to soft labels; self-training supports {}",
         crate::self_training::soft().join(", ")
     )]
     NotSoft {
         /// Its kind.
         kind: String,
     },
-    /// Documents have a label that the model does not.
+    /// Documents have a label that the model does not have.
     #[error(
-        "label `{label}`: the model has none of this name; rename it, or fine-tune the model first (`lethe adapt fine-tune`)"
+        "label `{label}`: the model does not have it; rename it, or fine-tune the model first (`lethe adapt fine-tune`)"
     )]
     Label {
         /// Its name.
@@ -72,9 +72,9 @@ pub enum TrainError {
         /// What is missing.
         what: &'static str,
     },
-    /// The model that came of it is worse at home than it may be.
+    /// The new model lost more than the bound on the held-out documents.
     #[error(
-        "strict F1 on the held-out documents fell from {:.2} to {:.2} %, more than the {:.2} points of the bound: nothing was written",
+        "strict F1 on the held-out documents fell from {:.2} to {:.2} %, more than the bound of {:.2} points: nothing was written",
         100.0 * before,
         100.0 * after,
         100.0 * bound
@@ -84,7 +84,7 @@ pub enum TrainError {
         before: f64,
         /// The new model's.
         after: f64,
-        /// What it might have lost.
+        /// The bound.
         bound: f64,
     },
     /// A linear member could not be continued from.
@@ -93,16 +93,16 @@ pub enum TrainError {
     /// A recurrent member could not be continued from.
     #[error(transparent)]
     Tuning(#[from] lethe_neural::TuningError),
-    /// The settings are not the member's.
+    /// The settings do not belong to the member.
     #[error("settings of `{kind}`: {message}")]
     Settings {
         /// The member.
         kind: String,
-        /// What the parser says, with the key.
+        /// The parser's message, with the key.
         message: String,
     },
-    /// There is a model already.
-    #[error("{}: holds a trained model; give another folder, or train it again with --restart", folder.display())]
+    /// The folder already holds a model.
+    #[error("{}: holds a trained model; use another folder, or --restart to train it again", folder.display())]
     Done {
         /// The folder.
         folder: PathBuf,
@@ -112,7 +112,7 @@ pub enum TrainError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The operating system's error.
         source: std::io::Error,
     },
     /// A linear member's training failed.
@@ -145,19 +145,19 @@ impl TrainError {
     }
 }
 
-/// Everything that can be trained.
+/// Returns all kinds that can be trained.
 pub fn kinds() -> Vec<&'static str> {
     [&Learner::KINDS[..], &Recurrent::KINDS].concat()
 }
 
-/// Everything that can be fine-tuned.
+/// Returns all kinds that can be fine-tuned.
 fn tuned() -> Vec<&'static str> {
     let mut kinds = kinds();
     kinds.retain(|kind| *kind != "naive-bayes");
     kinds
 }
 
-/// State of a training under way, within the model's folder; gone when the model is whole.
+/// The subfolder with the state of a training in progress, removed when the model is complete.
 pub(crate) const STATE: &str = "training";
 
 /// Trains a member into a folder. A training that was killed resumes when the same job is run again.
@@ -165,14 +165,14 @@ pub(crate) const STATE: &str = "training";
 /// # Errors
 /// [`TrainError`].
 pub fn train(job: &Job<'_>, observer: &mut dyn Observer) -> Result<Manifest, TrainError> {
-    // Settings are read before anything is written: a typing error leaves no folder behind.
+    // Settings are read before anything is written, so that a typing error leaves no folder.
     let trainer = Trainer::new(job)?;
     within(job.folder, job.restart, |state| {
         trainer.train(job, state, observer)
     })
 }
 
-/// Has a model written into a folder, from the state of a training that was killed there unless it is to begin again.
+/// Writes a model into a folder, resuming a killed training from its state there unless it is to restart.
 pub(crate) fn within(
     folder: &Path,
     restart: bool,
@@ -211,7 +211,7 @@ fn remove(path: &Path) -> std::io::Result<()> {
     }
 }
 
-/// A kind with its settings, read and checked.
+/// A kind with its checked settings.
 enum Trainer {
     Linear(Learner, FeatureConfig),
     Recurrent(Recurrent),
@@ -303,7 +303,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::{open, predict};
 
-    /// Notes of a form that any learner gets.
+    /// Notes simple enough for any learner.
     pub(crate) fn documents() -> Vec<Document> {
         let names = ["Ana", "Luis", "Marta", "Pedro", "Elena", "Jorge"];
         let mark = |text: &str, part: &str, label: &str| {

@@ -1,4 +1,4 @@
-//! Fine-tuning: a model's folder and other notes in, a model's folder out.
+//! Fine-tuning: continues training a model on other notes and writes a new model.
 
 use std::path::Path;
 
@@ -14,23 +14,23 @@ use crate::training::{TrainError, within};
 pub struct TuneJob<'a> {
     /// The folder of the model to continue from.
     pub model: &'a Path,
-    /// What it is fitted to.
+    /// The documents to fit.
     pub train: &'a [Document],
     /// The documents that it is scored on in training, and never fitted to. May be empty.
     pub held_out: &'a [Document],
-    /// How it goes on. Linear members have their learner's settings, recurrent ones the tables `schedule` and `vectors`;
-    /// what is not named is the default of fine-tuning, then the model's own.
+    /// The settings. Linear members have their learner's settings, recurrent ones the tables `schedule` and
+    /// `vectors`; other keys have the defaults of fine-tuning, then the model's own.
     pub settings: toml::Table,
     /// The same seed gives the same model, byte for byte.
     pub seed: u64,
     /// The folder that becomes the model.
     pub folder: &'a Path,
-    /// Whether to begin again where the folder holds a model, or a training that was stopped.
+    /// Whether to start again if the folder holds a model or a stopped training.
     pub restart: bool,
 }
 
-/// Continues training a trained member. A training that was killed resumes when the same job is run again. The new page
-/// names the digest of the old one.
+/// Continues training a trained member. A training that was killed resumes when the same job is run again.
+/// The new manifest names the digest of the old one.
 ///
 /// # Errors
 /// [`TrainError`].
@@ -103,7 +103,8 @@ mod tests {
     use crate::training::tests::{documents, job};
     use crate::{kinds, open, predict, train};
 
-    /// Notes of another house: other words around names, and wards, which the first house does not mark.
+    /// Notes of another institution: other words around names, and wards, which the first institution does
+    /// not annotate.
     fn local() -> Vec<Document> {
         let (names, wards) = (["Ines", "Oscar", "Nuria", "Ivan"], ["Norte", "Sur", "Este"]);
         let each = |i: usize| {
@@ -168,7 +169,7 @@ mod tests {
             assert!(is > 0.9 && is > was, "{kind}: {was} {is}");
             let same = fine_tune(&tuned(&old, &local, &again, kind), &mut NoObserver).unwrap();
             assert_eq!(same, manifest, "{kind}: the same bytes every time");
-            // And once more, from what was fine-tuned.
+            // And once more, from the fine-tuned model.
             let third = folder.path().join("third");
             fine_tune(&tuned(&new, &local, &third, kind), &mut NoObserver).unwrap();
         }

@@ -1,12 +1,12 @@
-//! Two probabilistic members as one: the tag probabilities of both, mixed by the weight that loses least (Singh 2020, which
-//! pairs a random field with naive Bayes).
+//! Two probabilistic members as one: mixes the tag probabilities of both by the weight with the least loss
+//! (Singh 2020, which pairs a CRF with naive Bayes).
 //!
-//! With the mixture `w p + (1 - w) q` and gold as ones and zeros `y`, the Brier loss over tokens and tags is (equation 5)
-//! `Σ (w p + (1 - w) q - y)²`. It is a parabola in `w`, whose slope is 0 (equation 6, derived in appendix A) at
-//! `w = Σ (y - q)(p - q) / Σ (p - q)²`. The paper leaves out that this may lie beyond 0 or 1, where the mixture would be no
-//! probability: the best weight between them is then the nearer end.
+//! With the mixture `w p + (1 - w) q` and gold as ones and zeros `y`, the Brier loss over tokens and tags is
+//! (equation 5) `Σ (w p + (1 - w) q - y)²`. It is a parabola in `w`, whose slope is 0 (equation 6, derived in
+//! appendix A) at `w = Σ (y - q)(p - q) / Σ (p - q)²`. The paper does not mention that this may lie outside 0
+//! to 1, where the mixture would not be a probability: the best weight is then the nearer end of that range.
 //!
-//! Both members must give probabilities: margins that were never set against held-out documents are none, and mix badly.
+//! Both members must give probabilities: uncalibrated margins are not, and mix badly.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,44 +16,44 @@ use lethe_corpus::Document;
 use lethe_learn::{LabelMap, LabelMapError, Marginals, Scheme, TagSet};
 use lethe_linear::{Chain, Layout, Scratch, States, StatesError};
 
-/// A probability below this counts as this: no path is ruled out by one rounded 0.
+/// The least probability: a rounded 0 does not rule out a path.
 const LEAST: f32 = 1e-9;
 
-/// Bytes of a token's features at most, in the columns of a linear member.
+/// The most bytes that a token's features take in the columns of a linear member.
 const FEATURES: usize = 2 << 10;
-/// Copies of a token's probabilities at the peak: of either member as it computes them and as it gives them, under common tags, mixed,
-/// and as scores.
+/// Copies of a token's probabilities at the peak: for each member as computed and as returned, under the
+/// common tags, mixed, and as scores.
 const COPIES: usize = 8;
 
-/// A member that tells how likely each tag is, as lanes share it.
+/// A member that computes tag probabilities, as lanes share it.
 pub type Probabilistic = Arc<dyn Marginals + Send + Sync>;
 
 /// Why two members cannot be mixed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WeightedError {
-    /// Their tags do not stand for the same.
+    /// Their tags have different meanings.
     #[error(
         "`{first}` and `{second}` know different labels: a mixture needs two members trained with the same labels"
     )]
     Tags {
-        /// The one.
+        /// The first member.
         first: String,
-        /// The other.
+        /// The second member.
         second: String,
     },
-    /// A label has no place in the label set.
+    /// A label has no equivalent in the label set.
     #[error(transparent)]
     Label(#[from] LabelMapError),
-    /// Too many tags.
+    /// There are too many tags.
     #[error(transparent)]
     States(#[from] StatesError),
     /// The weight is invalid.
-    #[error("a weight of {0}: it lies between 0 and 1")]
+    #[error("the weight {0} is not between 0 and 1")]
     Weight(f64),
 }
 
-/// The sums of equation 6, which more documents add to.
+/// The sums of equation 6, to which further documents can be added.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Brier {
     over: f64,
@@ -61,7 +61,7 @@ pub struct Brier {
 }
 
 impl Brier {
-    /// Adds a note: `first` and `second` have `tags` probabilities a token, `gold` one tag a token.
+    /// Adds a note: `first` and `second` have `tags` probabilities per token, `gold` one tag per token.
     pub fn add(&mut self, first: &[f32], second: &[f32], gold: &[u16], tags: usize) {
         let tokens = first.chunks_exact(tags).zip(second.chunks_exact(tags)).zip(gold);
         for ((first, second), &gold) in tokens {
@@ -74,7 +74,7 @@ impl Brier {
         }
     }
 
-    /// Returns the first member's weight; a half where both have always said the same.
+    /// Returns the first member's weight; a half if both members always agreed.
     pub fn weight(self) -> f64 {
         if self.under > 0.0 {
             (self.over / self.under).clamp(0.0, 1.0)
@@ -84,20 +84,20 @@ impl Brier {
     }
 }
 
-/// What is kept of a mixture: who is mixed, and how.
+/// The parameters of a mixture: the two members, and their weight.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weight {
-    /// The member that has the weight.
+    /// The member with this weight.
     pub first: String,
-    /// The member that has the rest.
+    /// The member with the rest.
     pub second: String,
     /// 0 to 1.
     pub weight: f64,
 }
 
 impl Weight {
-    /// Returns the best weight on documents that neither member was fitted to; `batch` has their texts, in
-    /// their order.
+    /// Returns the best weight on documents that neither member was fitted to; `batch` has their texts in the
+    /// same order.
     ///
     /// # Errors
     /// [`WeightedError::Tags`] or [`WeightedError::Label`].
@@ -128,12 +128,12 @@ impl Weight {
     }
 }
 
-/// Tags that two members have in common, and how each one's own are these.
+/// The tags that two members have in common, and the mapping of each one's own tags to these.
 struct Matching {
     tags: TagSet,
-    /// For each member, for each of its tags, the common one.
+    /// For each member, the common tag of each of its tags.
     to: [Vec<usize>; 2],
-    /// For each common label the engine's.
+    /// The engine's label of each common label.
     labels: Vec<LabelId>,
 }
 
@@ -169,11 +169,11 @@ impl Matching {
             let common = |tag: u16| {
                 let (label, part) = own.part(tag)?;
                 let place = both[0].iter().position(|id| *id == ids[label])?;
-                // B, I, L, U are in BIO what begins, goes on, goes on, begins.
+                // In BIO, B, I, L, U become B, I, I, B.
                 let part = if width == 2 { [0, 1, 1, 0][part] } else { part };
                 Some(1 + place * width + part)
             };
-            // What has no label is outside.
+            // A tag without a label is outside.
             (0..own.len() as u16)
                 .map(|tag| common(tag).unwrap_or(0))
                 .collect()
@@ -185,7 +185,7 @@ impl Matching {
         })
     }
 
-    /// Returns the probabilities of a member's tags as those of the common ones.
+    /// Returns the probabilities of a member's tags as those of the common tags.
     fn common(&self, member: usize, marginals: &[f32]) -> Vec<f32> {
         let (to, tags) = (&self.to[member], self.tags.len());
         let mut all = vec![0.0; marginals.len() / to.len() * tags];
@@ -198,7 +198,7 @@ impl Matching {
     }
 }
 
-/// Two members mixed: tags by what both together hold most likely.
+/// Two mixed members: predicts the tags with the highest mixed probability.
 pub struct Weighted {
     name: String,
     first: Probabilistic,
@@ -210,7 +210,7 @@ pub struct Weighted {
 }
 
 impl Weighted {
-    /// Returns the mixture under a name of its own; `weight` names the members as well.
+    /// Creates the mixture under a name of its own; `weight` also names the members.
     ///
     /// # Errors
     /// [`WeightedError`].
@@ -230,7 +230,7 @@ impl Weighted {
             labels,
         )?;
         let states = States::new(matching.tags.clone())?;
-        // All steps that the scheme allows weigh the same.
+        // All steps that the scheme allows have the same weight.
         let chain = Chain::new(&states, &vec![0.0; Layout::of(&states).len()]);
         Ok(Self {
             name: name.into(),
@@ -243,7 +243,7 @@ impl Weighted {
         })
     }
 
-    /// Returns the most likely tags that follow the scheme, token by token independent otherwise, and each
+    /// Returns the most likely tags that follow the scheme, with tokens otherwise independent, and each
     /// token's probability.
     fn annotate(
         &self,
@@ -317,7 +317,8 @@ impl Tagger for Weighted {
         rows.map(one).collect()
     }
 
-    /// It reads notes whole: the features of a token, and its probabilities by either member, under common tags, and mixed.
+    /// Notes are read whole: the features of a token, and its probabilities by either member, under the
+    /// common tags, and mixed.
     fn token_bytes(&self) -> usize {
         let tags = [self.first.tags(), self.second.tags(), &self.matching.tags];
         let most = tags.map(TagSet::len).into_iter().max().unwrap_or(0);

@@ -1,15 +1,16 @@
-//! Two learners that were trained apart under the same tags: what one has no label for, it holds impossible.
+//! Two learners that were trained separately, under common tags: a label that one does not have gets
+//! probability 0 from it.
 //!
-//! A mixture needs the same labels of both ([`Weighted`](super::Weighted)); a model from elsewhere and what is
-//! learnt here rarely have them.
+//! A mixture needs the same labels of both ([`Weighted`](super::Weighted)); a model from elsewhere and one
+//! trained on local corrections rarely have them.
 
 use lethe_core::NoteBatch;
 use lethe_learn::{Marginals, Scheme, TagSet};
 
 use super::Probabilistic;
 
-/// Returns the tags of both: all labels of either, by name; last and only tokens apart only where both tell
-/// them.
+/// Returns the tags of both: all labels of either, by name; separate tags for last and only tokens if both
+/// have them.
 pub fn together(first: &TagSet, second: &TagSet) -> TagSet {
     let mut labels = [first.labels(), second.labels()].concat();
     labels.sort_unstable();
@@ -26,13 +27,13 @@ pub fn together(first: &TagSet, second: &TagSet) -> TagSet {
 pub struct Widened {
     member: Probabilistic,
     tags: TagSet,
-    /// For each of the member's tags the wider one.
+    /// The wider tag of each of the member's tags.
     to: Vec<usize>,
 }
 
 impl Widened {
-    /// Returns the member under tags of [`together`]; `None` if these lack one of its labels, or tell parts
-    /// that it does not.
+    /// Creates the member under tags of [`together`]; `None` if these lack one of its labels or distinguish
+    /// parts that it does not.
     pub fn new(member: Probabilistic, tags: &TagSet) -> Option<Self> {
         let to = places(member.tags(), tags)?;
         Some(Self {
@@ -43,7 +44,7 @@ impl Widened {
     }
 }
 
-/// For each tag the wider one.
+/// Returns the wider tag for each tag.
 fn places(own: &TagSet, tags: &TagSet) -> Option<Vec<usize>> {
     let narrower = match (own.scheme(), tags.scheme()) {
         (Scheme::Bio, Scheme::Bilou) => return None,
@@ -59,7 +60,7 @@ fn places(own: &TagSet, tags: &TagSet) -> Option<Vec<usize>> {
             .labels()
             .iter()
             .position(|name| *name == own.labels()[label])?;
-        // B, I, L, U are in BIO what begins, goes on, goes on, begins.
+        // In BIO, B, I, L, U become B, I, I, B.
         let part = if narrower { [0, 1, 1, 0][part] } else { part };
         Some(1 + label * width + part)
     };
@@ -87,9 +88,9 @@ impl Marginals for Widened {
     }
 }
 
-/// Makes a token's row sum to 1. Members that decode in single precision leave out what is right by this where they are
-/// surest: a row of more than 1 in all would outweigh a whole batch in a sum of squares. Where nothing is left of a row, the
-/// token is outside.
+/// Scales a token's row to a sum of 1. Members that decode in single precision have errors of this size where
+/// they are most confident, and a row that sums to more than 1 would outweigh a whole batch in a sum of
+/// squares. If a row is all 0, the token is outside.
 fn normalise(row: &mut [f32]) {
     let sum: f32 = row.iter().sum();
     if sum.is_finite() && sum > 0.0 {

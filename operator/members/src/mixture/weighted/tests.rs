@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::*;
 
-/// A member that says what it is given, in the order of its own labels.
+/// A member that returns given predictions, in the order of its own labels.
 struct Fixed {
     tags: TagSet,
     rows: Vec<Vec<f32>>,
@@ -59,7 +59,7 @@ fn no_other_weight_loses_less() {
         (0..tokens).flat_map(|_| row(&mut random)).collect()
     };
     let (p, q) = (draw(), draw());
-    // Gold leans to what the first holds most likely.
+    // Gold prefers the first member's most likely tags.
     let gold: Vec<u16> = p
         .chunks_exact(3)
         .enumerate()
@@ -91,7 +91,7 @@ fn no_other_weight_loses_less() {
 #[test]
 fn the_mixture_follows_the_scheme_whatever_the_order_of_the_second_member_s_labels() {
     let batch = NoteBatch::from_texts(["ab cd ef"]).unwrap();
-    // Tags: O, B-A, I-A, B-B, I-B. The first alone would begin nothing and go on with A at the second token.
+    // Tags: O, B-A, I-A, B-B, I-B. The first alone would begin nothing, and continue A at the second token.
     let first = Fixed {
         tags: bio(&["A", "B"]),
         rows: vec![vec![
@@ -124,7 +124,7 @@ fn the_mixture_follows_the_scheme_whatever_the_order_of_the_second_member_s_labe
         .iter()
         .map(|a| (a.span.start(), a.span.end(), a.label.0))
         .collect();
-    // 0.475 against 0.525 for A; 0.85 goes on with it; O has 0.65 of the last.
+    // 0.475 against 0.525 for A; 0.85 continues it; O has 0.65 of the last.
     assert_eq!(found, [(0, 5, 0)]);
     assert!((predictions.iter().next().unwrap().score - 0.525).abs() < 1e-6);
     assert_eq!(mixed.name(), "both");
