@@ -1,9 +1,9 @@
-//! Fits one way of combining members on their cross-validated predictions, and scores it.
+//! Fits a combiner to cross-validated predictions of members, and evaluates it.
 //!
-//! `combine METHOD GOLD-CV NAME=PREDICTIONS... -- GOLD-TEST NAME=PREDICTIONS...`, with METHOD one of `templates`,
-//! `stacked-svm`, `stacked-searn`, `stacked-lstm`, or `members` for the members alone; settings may follow it, as in
-//! `stacked-searn,epochs=10`. Without the second part it is scored by cross-validation on the first: the way to choose
-//! settings. All files are JSONL of documents.
+//! `combine METHOD GOLD-CV NAME=PREDICTIONS... -- GOLD-TEST NAME=PREDICTIONS...`, with METHOD one of
+//! `templates`, `stacked-svm`, `stacked-searn`, `stacked-lstm`, or `members` for the members alone; settings
+//! may follow it, as in `stacked-searn,epochs=10`. Without the second part it is evaluated by
+//! cross-validation on the first, which is how to choose settings. All files are JSONL of documents.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program for the terminal.
 

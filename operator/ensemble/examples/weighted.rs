@@ -1,7 +1,8 @@
-//! The best weight of two linear members on documents that neither was fitted to, and what the mixture scores on others.
+//! Fits the best weight of two linear members on documents that neither was fitted to, and scores the mixture
+//! on others.
 //!
-//! `weighted GOLD-HELD NAME=FOLDER NAME=FOLDER -- GOLD-TEST NAME=FOLDER NAME=FOLDER`: the folders hold models; those of the
-//! second part may be others of the same kinds, fitted to more.
+//! `weighted GOLD-HELD NAME=FOLDER NAME=FOLDER -- GOLD-TEST NAME=FOLDER NAME=FOLDER`: the folders hold
+//! models; those of the second part may be other models of the same kinds, fitted to more documents.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program for the terminal.
 
@@ -48,7 +49,7 @@ fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     let labels = sets
         .into_iter()
         .find(fits)
-        .ok_or("gold of no label set that is known")?;
+        .ok_or("no known label set has the labels of gold")?;
 
     let held = side(held, &labels)?;
     let [first, second] = &held.members;

@@ -1,7 +1,7 @@
-//! A bundle: members and how they are combined, in one folder that is whole or refused.
+//! A bundle: members and their combination in one folder, which is complete or refused.
 //!
-//! `bundle.toml` names every member with the digest of what it reads. Members that pruning dropped are not in it, so a
-//! stream never loads them.
+//! `bundle.toml` names every member with the digest of the files that it reads. It leaves out members that
+//! pruning dropped, so a stream never loads them.
 
 mod manifest;
 mod write;
@@ -19,25 +19,25 @@ use crate::{Fitted, Signers, Versions};
 
 pub use manifest::{BUNDLE_VERSION, BundleManifest, Measured, Part, Provenance, Rule};
 
-/// The page's file.
+/// The manifest's file.
 const MANIFEST: &str = "bundle.toml";
 
-/// The file of a combiner that was fitted.
+/// The file of a fitted combiner.
 const COMBINER: &str = "combiner.bin";
 
-/// A bundle that was opened.
+/// An opened bundle.
 pub struct Bundle {
-    /// Its page.
+    /// Its manifest.
     pub manifest: BundleManifest,
-    /// The label set that decisions are in.
+    /// The label set of the decisions.
     pub labels: Arc<LabelSet>,
     /// The members, in the order of their votes.
     pub members: Vec<Arc<dyn Tagger>>,
-    /// How they are combined.
+    /// The combiner.
     pub combiner: Arc<dyn Combine>,
 }
 
-/// Why a folder is no bundle that can be used.
+/// Why a folder is not a usable bundle.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BundleError {
@@ -46,49 +46,49 @@ pub enum BundleError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// The page is not one of a bundle.
+    /// The manifest is not that of a bundle.
     #[error("{}: {message}", path.display())]
     Manifest {
-        /// The page.
+        /// The manifest.
         path: PathBuf,
-        /// What is wrong, with line and key.
+        /// The problem, with line and key.
         message: String,
     },
-    /// Another version wrote it.
-    #[error("{}: {what} {found}, but this program has {expected}; make the bundle again", path.display())]
+    /// Another version wrote the bundle.
+    #[error("{}: {what} {found}, but this program has {expected}; build the bundle again", path.display())]
     Version {
-        /// The page.
+        /// The manifest.
         path: PathBuf,
         /// The file or member.
         what: &'static str,
-        /// What the page says.
+        /// The version in the manifest.
         found: u32,
-        /// What this program has.
+        /// The version of this program.
         expected: u32,
     },
     /// A member cannot be built.
     #[error("{}: member `{member}`: {source}", path.display())]
     Member {
-        /// The page.
+        /// The manifest.
         path: PathBuf,
         /// The member.
         member: String,
-        /// Why.
+        /// The reason.
         source: Box<BuildError>,
     },
-    /// A member is not the one that the bundle was made with.
-    #[error("{}: member `{member}` is not the one that the bundle was made with: its digest is {found}, not {expected}; copy the bundle again or make it again", path.display())]
+    /// A member differs from the one that the bundle was built with.
+    #[error("{}: member `{member}` is not the one that the bundle was built with: its digest is {found}, not {expected}; copy the bundle again or build it again", path.display())]
     Digest {
-        /// The page.
+        /// The manifest.
         path: PathBuf,
         /// The member.
         member: String,
-        /// What its files say.
+        /// The digest of its files.
         found: String,
-        /// What the page says.
+        /// The digest in the manifest.
         expected: String,
     },
     /// Nobody who is trusted signed it.
@@ -96,7 +96,7 @@ pub enum BundleError {
     Signature {
         /// The signature's file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with it.
         why: String,
     },
 }
@@ -108,25 +108,25 @@ pub(crate) fn io(path: &Path, source: std::io::Error) -> BundleError {
     }
 }
 
-/// SHA-256 as lower-case hexadecimal.
+/// Returns the SHA-256 in lower-case hexadecimal.
 fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
 impl Bundle {
-    /// Opens a bundle's folder, or, of a folder of [`Versions`], the current one. Nothing of a bundle with a member that is
-    /// damaged or another's is used.
+    /// Opens a bundle's folder, or the current version in a folder of [`Versions`]. Refuses the whole bundle
+    /// if a member is damaged or was replaced.
     ///
     /// # Errors
-    /// [`BundleError`], naming page, member and digest.
+    /// [`BundleError`], naming manifest, member and digest.
     pub fn open(folder: &Path, dictionary: &Arc<Dictionary>) -> Result<Self, BundleError> {
         Self::open_signed(folder, dictionary, None)
     }
 
-    /// As [`Bundle::open`], if one of `signers` signed it.
+    /// Opens a bundle as [`Bundle::open`] does, if one of `signers` signed it.
     ///
     /// # Errors
-    /// [`BundleError`], naming the signature where that is what is wrong.
+    /// [`BundleError`], naming the signature if that is the problem.
     pub fn open_signed(
         folder: &Path,
         dictionary: &Arc<Dictionary>,
@@ -147,7 +147,7 @@ impl Bundle {
                 LabelSet::parse(&manifest.labels, "key `labels`").map_err(|error| BundleError::Manifest {
                     path: path.clone(),
                     message: format!(
-                        "neither a set that ships ({}) nor one itself: {error}",
+                        "neither a built-in set ({}) nor a label set: {error}",
                         LabelSet::built_in_ids()
                     ),
                 })?
@@ -184,10 +184,10 @@ impl Bundle {
 }
 
 impl BundleManifest {
-    /// Reads a folder's page and checks its versions.
+    /// Reads a folder's manifest and checks its versions.
     ///
     /// # Errors
-    /// [`BundleError`], but none about members.
+    /// [`BundleError`], except those about members.
     pub fn read(folder: &Path) -> Result<Self, BundleError> {
         let path = folder.join(MANIFEST);
         let text = lethe_learn::read_text(&path).map_err(|source| io(&path, source))?;
@@ -263,7 +263,7 @@ impl BundleManifest {
                     message,
                 };
                 if sha256(&bytes) != *digest {
-                    let told = "its digest is not the page's: it was cut short or altered; copy the bundle again or make it again";
+                    let told = "its digest is not the one in the manifest: it was cut short or altered; copy the bundle again or build it again";
                     return Err(damaged(told.to_owned()));
                 }
                 let fitted = Fitted::from_bytes(kind, &bytes, labels)
@@ -288,7 +288,7 @@ impl BundleManifest {
 }
 
 impl Part {
-    /// Returns the member as an engine's configuration has it, its paths in the bundle's folder.
+    /// Returns the member as an engine's configuration describes it, with paths in the bundle's folder.
     ///
     /// # Errors
     /// [`BundleError::Manifest`], naming the member and the key.

@@ -15,18 +15,18 @@ use crate::PredictionSet;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FitError {
-    /// There are no members, or more than votes can tell apart.
+    /// There are no members, or more than a vote can have.
     #[error("{0} members: an ensemble has 1 to {most}", most = MemberSet::CAPACITY)]
     Members(usize),
-    /// Nothing right, or nothing wrong, was said: there is nothing to tell apart.
-    #[error("{right} of the members' {all} spans are gold's: telling right from wrong takes some of both")]
+    /// All predictions are right, or all are wrong: there are no two classes to separate.
+    #[error("{right} of the members' {all} spans are right: fitting needs both right and wrong ones")]
     OneSided {
-        /// Distinct spans that gold has as well.
+        /// Distinct spans that gold also has.
         right: usize,
         /// All distinct spans.
         all: usize,
     },
-    /// The documents cannot be parted.
+    /// The documents cannot be split.
     #[error(transparent)]
     Folds(#[from] FoldError),
     /// The learner failed.
@@ -34,14 +34,14 @@ pub enum FitError {
     Train(#[from] TrainError),
 }
 
-/// A span with a label, and who said exactly this.
+/// A span with a label, and the members that predicted exactly this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// Bytes of the note.
     pub span: Span,
-    /// What it is said to be.
+    /// The predicted label.
     pub label: LabelId,
-    /// The member.
+    /// The members.
     pub members: MemberSet,
 }
 
@@ -69,7 +69,7 @@ pub fn candidates(predictions: &[&Annotations]) -> Vec<Candidate> {
 }
 
 impl Candidate {
-    /// Returns whether gold has exactly this.
+    /// Returns whether gold has exactly this span and label.
     pub fn is_of(&self, gold: &Annotations) -> bool {
         has(gold, self.span, self.label)
     }
@@ -83,7 +83,7 @@ pub(crate) fn has(predictions: &Annotations, span: Span, label: LabelId) -> bool
         .any(|a| (a.span, a.label) == (span, label))
 }
 
-/// Refuses ensembles that votes cannot be counted for.
+/// Refuses ensembles with a number of members that a vote cannot have.
 pub(crate) fn check_members(predictions: &PredictionSet) -> Result<(), FitError> {
     match predictions.members.len() {
         1..=MemberSet::CAPACITY => Ok(()),
@@ -94,7 +94,8 @@ pub(crate) fn check_members(predictions: &PredictionSet) -> Result<(), FitError>
 /// The predictions for a note by place, which a combiner reports with its decisions.
 pub(crate) struct NoteVotes<'a> {
     predictions: &'a [&'a Annotations],
-    /// For each member's annotations how far all up to each reach; made when something is asked that nobody said exactly.
+    /// For each member, the furthest end of its annotations up to each; computed for the first span that no
+    /// member predicted exactly.
     reach: OnceCell<Vec<Vec<usize>>>,
 }
 
@@ -106,8 +107,9 @@ impl<'a> NoteVotes<'a> {
         }
     }
 
-    /// Returns the decision for a span and what the audit tells of it: who said exactly this, or where nobody
-    /// did (a combiner of sequences may join separate predictions) with a prediction that overlaps it.
+    /// Returns the decision for a span with its audit data: the members that predicted exactly this span, or,
+    /// if none did (a combiner of sequences may join separate predictions), those with an overlapping
+    /// prediction.
     pub(crate) fn decision(&self, span: Span, label: LabelId, ranks: &[u32], score: f32) -> Decision {
         let mut votes = votes(self.predictions, |_, predictions| {
             let mut here = predictions
@@ -144,7 +146,7 @@ impl<'a> NoteVotes<'a> {
     }
 }
 
-/// For each annotation the furthest end of it and those before it.
+/// Returns for each annotation the furthest end of it and those before it.
 fn reach(predictions: &Annotations) -> Vec<usize> {
     let furthest = |most: &mut usize, a: &Annotation| {
         *most = a.span.end().max(*most);
@@ -164,8 +166,8 @@ fn votes<'a>(
         .collect()
 }
 
-/// What stays of two scored spans that overlap is the lesser: the one of the higher score, then the longer, then the earlier,
-/// then the one of the lower label.
+/// Orders two scored spans by precedence: the one that stays in an overlap is less. It has the higher score,
+/// then is longer, then earlier, then has the lower label.
 pub(crate) fn by_score(one: (f64, Span, LabelId), other: (f64, Span, LabelId)) -> Ordering {
     let place = |(_, span, label): (f64, Span, LabelId)| (Reverse(span.len()), span, label);
     (other.0.total_cmp(&one.0)).then_with(|| place(one).cmp(&place(other)))
@@ -178,7 +180,8 @@ pub(crate) fn resolve_by_score(mut scored: Vec<(f64, Decision)>) -> Vec<Decision
     scored.sort_by(|one, other| by_score(of(one), of(other)));
     let mut kept: BTreeMap<usize, Decision> = BTreeMap::new();
     for (_, decision) in scored {
-        // What is kept does not overlap: only the last one that begins before this ends can reach into it.
+        // The kept decisions do not overlap: only the last one that begins before this one's end can overlap
+        // it.
         let before = kept.range_mut(..decision.span.end()).next_back();
         match before.filter(|(_, other)| other.span.overlaps(decision.span)) {
             Some((_, other)) => other.overruled.push(OverruledSpan::of(&decision)),
@@ -190,7 +193,7 @@ pub(crate) fn resolve_by_score(mut scored: Vec<(f64, Decision)>) -> Vec<Decision
     kept.into_values().collect()
 }
 
-/// Strict counts against gold of what a combiner makes of all that was said.
+/// Returns the strict counts against gold of a combiner's decisions on all predictions.
 pub fn evaluate(combine: &dyn Combine, predictions: &PredictionSet) -> Counts {
     let mut counts = Counts::default();
     for (note, gold) in predictions.batch.notes().zip(&predictions.gold) {
@@ -258,7 +261,7 @@ mod tests {
         ]);
         let told: Vec<_> = kept.iter().map(|d| (d.span.start(), d.overruled.len())).collect();
         assert_eq!(told, [(3, 1), (5, 0)]);
-        // On equal scores the longer.
+        // On equal scores the longer wins.
         let kept = resolve_by_score(vec![(0.5, decision(0, 4)), (0.5, decision(0, 6))]);
         assert_eq!((kept.len(), kept[0].span.end()), (1, 6));
     }

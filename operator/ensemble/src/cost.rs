@@ -1,7 +1,7 @@
 //! What members cost, in µs per token: measured elsewhere, weighed here.
 //!
-//! Members that read the same features read them once, so a set of members may cost less than their sum, and dropping
-//! one of two that share saves only its own part.
+//! Members that read the same features compute them once, so a set of members may cost less than their sum,
+//! and dropping one of two that share saves only its own part.
 
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +43,7 @@ impl Costs {
         rounded(self.of(members) - self.of(MemberSet(members.0 & !(1 << member))))
     }
 
-    /// Returns whether nothing is known.
+    /// Returns whether no cost is known.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,5 +1,5 @@
-//! How a way of combining does on documents that it was not fitted to, when there are no others than those it is fitted
-//! to: fitted to all folds but one, again and again (Wolpert 1992), over predictions that are cross-validated themselves.
+//! Evaluates a combiner when its fitting documents are the only ones: fits it to all folds but one, for each
+//! fold (Wolpert 1992), on predictions that are cross-validated themselves.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +9,13 @@ use lethe_learn::Observer;
 
 use crate::{Fitted, FittedError, PredictionSet};
 
-/// Folds that a combiner is judged in.
+/// The number of folds.
 const FOLDS: usize = 5;
 
 impl Fitted {
-    /// What a combiner of this name decides of each document when it is fitted to documents of other folds; `None` if
-    /// there is no such name. A combiner fitted to all documents is at least as good.
+    /// Returns the decisions of the combiner of this name for each document when it is fitted to the
+    /// documents of other folds; `None` if the name is unknown. A combiner fitted to all documents is at
+    /// least as good.
     ///
     /// # Errors
     /// [`FittedError`].
@@ -47,8 +48,8 @@ impl Fitted {
     }
 }
 
-/// Parts of the documents: no patient's documents in two of them, where all documents say whose they are. As many as
-/// asked for, or as many as there are patients or documents.
+/// Splits the documents into parts, with each patient's documents in one part if all documents name their
+/// patient. Returns `most` parts, or as many as there are patients or documents.
 pub(crate) fn parts(predictions: &PredictionSet, most: usize, seed: u64) -> Result<Folds, FoldError> {
     let patients = predictions
         .documents
@@ -79,7 +80,7 @@ mod tests {
         };
         let whole = crossfit(&predictions);
         assert!(whole.iter().filter(|decisions| !decisions.is_empty()).count() > 30);
-        // Another gold of one document changes nothing of what is decided there.
+        // Changing one document's gold does not change its decisions.
         let mut other = predictions.clone();
         other.gold[7] = lethe_core::Annotations::default();
         assert_eq!(crossfit(&other)[7], whole[7]);

@@ -1,8 +1,8 @@
 //! LIBLINEAR's linear support vector machine (Fan et al. 2008) by dual coordinate descent (Hsieh et al. 2008, algorithm 1),
 //! with the squared hinge; and its scores as probabilities (Platt 1999).
 //!
-//! Minimises `w·w / 2 + C Σ n max(0, 1 - y w·x)²` over examples that stand `n` times each: spans on which all members agree
-//! look alike, so there are far fewer different examples than examples.
+//! Minimises `w·w / 2 + C Σ n max(0, 1 - y w·x)²` over examples that occur `n` times each: spans on which all
+//! members agree look alike, so there are far fewer distinct examples than examples.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use rand_chacha::ChaCha8Rng;
 /// An example's features that are not 0, by ascending index.
 pub(crate) type Row = Vec<(u32, f32)>;
 
-/// The machine stops when no dual variable can gain more than this (LIBLINEAR's `-e`).
+/// Training stops when no dual variable can gain more than this (LIBLINEAR's `-e`).
 const ENOUGH: f64 = 0.01;
 
-/// And after so many passes at the latest.
+/// The maximum number of passes.
 const PASSES: usize = 1000;
 
-/// An example, how often it stands in the set, and whether it is of the class.
+/// An example, the number of its occurrences, and whether it belongs to the class.
 struct Example<'a> {
     row: &'a Row,
     sign: f64,
@@ -26,9 +26,9 @@ struct Example<'a> {
     squares: f64,
 }
 
-/// Returns the weights of the features; `chance` orders the descent.
+/// Returns the weights of the features; `chance` sets the order of the descent.
 pub(crate) fn separate(rows: &[(&Row, bool)], dimension: usize, c: f64, chance: &mut ChaCha8Rng) -> Vec<f64> {
-    // Floats have no order of their own, and any fixed one will do.
+    // Floats have no total order, and any fixed one will do.
     type Bits = Vec<(u32, u32)>;
     let mut distinct: BTreeMap<(Bits, bool), (&Row, f64)> = BTreeMap::new();
     for &(row, right) in rows {
@@ -52,7 +52,7 @@ pub(crate) fn separate(rows: &[(&Row, bool)], dimension: usize, c: f64, chance: 
         let (mut most, mut least) = (0.0f64, 0.0f64);
         for &i in &order {
             let example = &examples[i];
-            // With the squared hinge the dual has no upper bound, and this on its diagonal.
+            // With the squared hinge the dual has no upper bound, and has this on its diagonal.
             let soft = 0.5 / (c * example.times);
             let gradient = example.sign * dot(&weights, example.row) - 1.0 + soft * alphas[i];
             let projected = if alphas[i] == 0.0 {
@@ -77,14 +77,14 @@ pub(crate) fn separate(rows: &[(&Row, bool)], dimension: usize, c: f64, chance: 
     weights
 }
 
-/// What the machine gives an example: above 0 it is of the class.
+/// Returns the machine's output for an example: above 0 it belongs to the class.
 pub(crate) fn dot(weights: &[f64], row: &Row) -> f64 {
     row.iter()
         .map(|&(at, value)| weights[at as usize] * f64::from(value))
         .sum()
 }
 
-/// `1 / (1 + exp(a score + b))`: how likely an example of this score is of the class.
+/// `1 / (1 + exp(a score + b))`: the probability that an example with this score belongs to the class.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Platt {
     a: f64,
@@ -92,8 +92,8 @@ pub(crate) struct Platt {
 }
 
 impl Platt {
-    /// Returns the most likely curve for these scores, by Newton's method (Lin, Lin and Weng 2007, whose
-    /// careful logarithms and backtracking these are), towards Platt's targets, which are a little short of
+    /// Fits the most likely curve to these scores by Newton's method, with the numerically stable logarithms
+    /// and backtracking of Lin, Lin and Weng 2007, towards Platt's targets, which are slightly less than
     /// certain.
     pub(crate) fn fit(scored: &[(f64, bool)]) -> Self {
         let right = scored.iter().filter(|(_, right)| *right).count() as f64;
@@ -155,12 +155,12 @@ impl Platt {
         curve
     }
 
-    /// How likely an example of this score is of the class.
+    /// Returns the probability that an example with this score belongs to the class.
     pub(crate) fn of(self, score: f64) -> f64 {
         1.0 / (1.0 + (self.a * score + self.b).exp())
     }
 
-    /// Returns whether it is a curve at all.
+    /// Returns whether the parameters are valid.
     pub(crate) const fn is_sound(self) -> bool {
         self.a.is_finite() && self.b.is_finite()
     }
@@ -216,7 +216,8 @@ mod tests {
 
     #[test]
     fn probabilities_follow_the_shares_of_each_score() {
-        // Of score 1 three in four are right, of score -1 one in four: the curve goes through both, but for Platt's targets.
+        // Of score 1 three in four are right, of score -1 one in four: the curve passes through both, apart
+        // from Platt's targets.
         let scored: Vec<(f64, bool)> = (0..4000)
             .map(|i| {
                 if i % 2 == 0 {

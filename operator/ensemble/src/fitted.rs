@@ -1,4 +1,4 @@
-//! The one list of combiners that are fitted: by name, from predictions, to and from bytes.
+//! The registry of fitted combiners: by name, from predictions, to and from bytes.
 
 use std::sync::Arc;
 
@@ -15,21 +15,21 @@ use crate::{
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FittedError {
-    /// The predictions do not do.
+    /// The predictions are unsuitable.
     #[error(transparent)]
     Fit(#[from] FitError),
-    /// The stacked network.
+    /// The stacked network failed.
     #[error(transparent)]
     Network(#[from] StackedLstmError),
-    /// The documents cannot be parted.
+    /// The documents cannot be split.
     #[error(transparent)]
     Folds(#[from] FoldError),
-    /// A fold's texts make no batch.
+    /// A fold's texts do not form a batch.
     #[error(transparent)]
     Batch(#[from] BatchError),
 }
 
-/// A combiner that was fitted.
+/// A fitted combiner.
 #[non_exhaustive]
 pub enum Fitted {
     /// Kim 2020, "Decision Template Method".
@@ -43,7 +43,7 @@ pub enum Fitted {
 }
 
 impl Fitted {
-    /// Their names, as bundles and commands say them.
+    /// Their names in bundles and commands.
     pub const KINDS: [&str; 4] = [
         "decision-templates",
         "stacked-svm",
@@ -51,8 +51,8 @@ impl Fitted {
         "stacked-lstm",
     ];
 
-    /// Fits the combiner of this name; `None` if the name is unknown. The same seed gives the same combiner. `observer` sees the
-    /// passes of those that take long.
+    /// Fits the combiner of this name; `None` if the name is unknown. The same seed gives the same combiner.
+    /// `observer` sees the passes of slow ones.
     ///
     /// # Errors
     /// [`FittedError`].
@@ -81,7 +81,7 @@ impl Fitted {
         Some(fitted.map_err(FittedError::from))
     }
 
-    /// Reads a combiner of this name, to run under these labels; `None` if there is no such name.
+    /// Reads a combiner of this name, to run under these labels; `None` if the name is unknown.
     ///
     /// # Errors
     /// [`SavedError`].
@@ -108,7 +108,7 @@ impl Fitted {
         }
     }
 
-    /// Returns the members that it was fitted on, in the order in which it takes what they say.
+    /// Returns the members that it was fitted on, in the order in which it takes their predictions.
     pub fn members(&self) -> &[String] {
         match self {
             Self::Templates(templates) => templates.members(),

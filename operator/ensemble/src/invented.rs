@@ -1,4 +1,4 @@
-//! Members that err independently of each other, over invented notes: what every combiner is tried on.
+//! Synthetic members with independent errors, over synthetic notes, for tests of every combiner.
 
 use lethe_core::Span;
 use lethe_corpus::{Document, Mark};
@@ -10,8 +10,8 @@ use crate::PredictionSet;
 const LABELS: [&str; 3] = ["AGE", "CITY", "NAME"];
 const WORDS: u32 = 40;
 
-/// Two sets of as many notes, to fit on and to test on. Each member misses, mislabels, cuts short or invents a span with
-/// its own share of errors.
+/// Returns two sets of equally many notes, to fit on and to test on. Each member misses, mislabels, truncates
+/// or invents spans at its own error rate.
 pub(crate) fn invented(seed: u64, notes: usize, errors: &[f64]) -> (PredictionSet, PredictionSet) {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut set = || {
@@ -33,7 +33,7 @@ pub(crate) fn best_member(predictions: &PredictionSet) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// Words of two letters with a space between them; `first` to `last` of them, both included.
+/// Returns a mark over words of two letters with a space between them, from `first` to `last` inclusive.
 fn mark(first: u32, last: u32, label: usize) -> Mark {
     Mark::gold(Span::between(first * 3, last * 3 + 2), LABELS[label])
 }

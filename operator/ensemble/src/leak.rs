@@ -1,7 +1,8 @@
 //! What each member alone finds, and what all of them miss: which member a leak would be the price of, and which leaks
 //! no ensemble of these members can fix.
 //!
-//! Before the vote: this is about the members' predictions, not about the decisions. Coordinates only, no note text.
+//! Computed before the vote, from the members' predictions and not from the decisions. Contains coordinates
+//! only, no note text.
 
 use std::collections::BTreeMap;
 
@@ -12,28 +13,28 @@ use lethe_core::{Annotation, MemberSet};
 use crate::PredictionSet;
 use crate::candidates::has;
 
-/// What only one member of a set finds.
+/// The finds of a single member of a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UniqueFinds {
-    /// Gold spans that it alone has exactly: label, start and end.
+    /// Gold spans that only it predicts exactly: label, start and end.
     pub spans: u64,
-    /// Gold's characters that it alone covers, whatever the label.
+    /// Gold characters that only it covers, under any label.
     pub characters: u64,
 }
 
-/// How members as a whole fail at a gold span that none of them has exactly.
+/// How the members fail on a gold span that none of them predicts exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Missed {
-    /// No member has anything there.
+    /// No member predicts anything there.
     Nothing,
-    /// Some member has the very span, under another label.
+    /// Some member predicts exactly this span, under another label.
     OtherLabel,
-    /// Members have other spans there, whatever their labels.
+    /// Members predict other spans there, under any label.
     OtherBoundaries,
 }
 
-/// A gold span that no member has exactly.
+/// A gold span that no member predicts exactly.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharedError {
     /// The document.
@@ -46,9 +47,9 @@ pub struct SharedError {
     pub label: String,
     /// How it is missed.
     pub missed: Missed,
-    /// Labels that members give to what they have there, by name.
+    /// The labels that members predict there, by name.
     pub as_labels: Vec<String>,
-    /// Whether a letter or digit of it is under no member's span: it leaks whatever the vote.
+    /// Whether a letter or digit of it is covered by no member's span: it leaks whatever the vote.
     pub leaks: bool,
 }
 
@@ -57,13 +58,13 @@ pub struct SharedError {
 pub struct SharedErrors {
     /// Gold spans.
     pub gold: u64,
-    /// Gold's characters.
+    /// Gold characters.
     pub characters: u64,
-    /// Gold's characters under no member's span.
+    /// Gold characters that no member covers.
     pub uncovered: u64,
-    /// By label, in the order of the set of labels; labels without such an error are left out.
+    /// The errors by label, in the order of the label set; labels without such an error are left out.
     pub labels: Vec<SharedByLabel>,
-    /// Each of them, in the order of documents.
+    /// Each error, in the order of documents.
     pub cases: Vec<SharedError>,
 }
 
@@ -74,36 +75,36 @@ pub struct SharedByLabel {
     pub label: String,
     /// Its gold spans.
     pub gold: u64,
-    /// Missed with nothing there.
+    /// Errors with no prediction there.
     pub nothing: u64,
-    /// Missed under another label.
+    /// Errors under another label.
     pub other_label: u64,
-    /// Missed by boundaries.
+    /// Errors with other boundaries.
     pub other_boundaries: u64,
-    /// Those of the three that leak.
+    /// The errors that leak.
     pub leaking: u64,
 }
 
 impl SharedByLabel {
-    /// All three.
+    /// Returns the sum of the three kinds.
     pub fn missed(&self) -> u64 {
         self.nothing + self.other_label + self.other_boundaries
     }
 }
 
 impl SharedErrors {
-    /// Gold spans that no member has exactly.
+    /// Returns the number of gold spans that no member predicts exactly.
     pub fn missed(&self) -> u64 {
         self.cases.len() as u64
     }
 
-    /// Those of them that leak.
+    /// Returns the number of them that leak.
     pub fn leaking(&self) -> u64 {
         self.cases.iter().filter(|case| case.leaks).count() as u64
     }
 }
 
-/// What each member of a set finds alone, in the set's order.
+/// Returns what each member of a set finds alone, in the set's order.
 pub fn found_alone(predictions: &PredictionSet, members: MemberSet) -> Vec<UniqueFinds> {
     let mut all = vec![UniqueFinds::default(); predictions.members.len()];
     for (row, document) in predictions.documents.iter().enumerate() {
@@ -197,12 +198,12 @@ pub fn shared_errors(predictions: &PredictionSet, members: MemberSet) -> SharedE
     errors
 }
 
-/// Its one member, if it has but one.
+/// Returns the set's only member, if it has exactly one.
 fn only(members: MemberSet) -> Option<usize> {
     (members.len() == 1).then(|| members.0.trailing_zeros() as usize)
 }
 
-/// For each byte the members with a span over it.
+/// Returns for each byte the members whose spans cover it.
 fn who(predictions: &PredictionSet, row: usize, members: MemberSet) -> Vec<u64> {
     let mut under = vec![0; predictions.documents[row].text.len()];
     for member in members.iter() {
@@ -218,7 +219,7 @@ fn who(predictions: &PredictionSet, row: usize, members: MemberSet) -> Vec<u64> 
     under
 }
 
-/// For each byte `mark` where a span is over it, else 0.
+/// Returns `mark` for each byte that a span covers, else 0.
 fn covered<'a>(bytes: usize, spans: impl Iterator<Item = &'a Annotation>, mark: u64) -> Vec<u64> {
     let mut under = vec![0; bytes];
     for annotation in spans {
@@ -259,7 +260,7 @@ mod tests {
     #[test]
     fn a_member_is_worth_what_only_it_finds() {
         let alone = |members| found_alone(&predictions(), MemberSet(members));
-        // Of the name the other covers three characters; both cover city and day.
+        // The other member covers three characters of the name; both cover city and day.
         assert_eq!(
             alone(0b11),
             [

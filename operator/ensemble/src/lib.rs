@@ -1,5 +1,5 @@
-//! How several members' annotations become decisions (Kim 2019, 2020; Singh 2020), fitted on each member's predictions for
-//! documents that it was not fitted to.
+//! Combines several members' annotations into decisions (Kim 2019, 2020; Singh 2020), fitted on each member's
+//! predictions for documents that it was not fitted to.
 
 mod bundle;
 mod candidates;

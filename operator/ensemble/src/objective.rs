@@ -1,4 +1,4 @@
-//! What a user prunes for.
+//! The objective of pruning.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::Tally;
 
-/// What is to be as high as can be, under which bounds.
+/// What to maximise, and under which bounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Objective {
-    /// What is to be high.
+    /// The measure to maximise.
     #[serde(default)]
     pub measure: Measure,
-    /// The least recall.
+    /// The minimum recall.
     #[serde(default)]
     pub floor: Option<Floor>,
     /// The most that the members may cost, in µs per token.
@@ -23,25 +23,27 @@ pub struct Objective {
     pub ceiling: Option<f64>,
 }
 
-/// A figure. Written `f1`, `f2`, `f0.5`, `precision`: over strict counts; `characters:f2`: over characters, covered or not.
+/// A measure. Written `f1`, `f2`, `f0.5`, `precision`: over strict counts; `characters:f2`: over characters,
+/// covered or not.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Measure {
-    /// F with recall so many times as important as precision; of 1 it is the papers' micro-averaged F1.
+    /// F with recall weighted this many times as much as precision; with 1 it is the papers' micro-averaged
+    /// F1.
     F(f64),
-    /// The same of characters, whatever the label and borders: what is redacted against what should be.
+    /// The same over characters, whatever label and boundaries: redacted characters against gold characters.
     CharactersF(f64),
     /// Precision; without a floor it keeps the spans with the highest scores and lets the rest leak.
     Precision,
 }
 
-/// The least recall. Written `characters:0.99`, `spans:0.95`.
+/// The minimum recall. Written `characters:0.99`, `spans:0.95`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Floor {
-    /// Gold's characters that are covered, whatever the label: what does not leak.
+    /// Gold characters that are covered, under any label, and so do not leak.
     Characters(f64),
-    /// Gold's spans that are found, label, start and end.
+    /// Gold spans that are found with label, start and end.
     Spans(f64),
 }
 
@@ -49,13 +51,13 @@ pub enum Floor {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ObjectiveError {
-    /// Not a measure.
+    /// The text is not a measure.
     #[error(
-        "`{0}` is no measure; write `f1`, `f` and another weight of recall above 0, `characters:f1`, or `precision`"
+        "`{0}` is not a measure; write `f1`, `f` and another weight of recall above 0, `characters:f1`, or `precision`"
     )]
     Measure(String),
-    /// Not a floor.
-    #[error("`{0}` is no floor; write `characters:` or `spans:` and a share from 0 to 1")]
+    /// The text is not a floor.
+    #[error("`{0}` is not a floor; write `characters:` or `spans:` and a share from 0 to 1")]
     Floor(String),
 }
 
@@ -66,10 +68,10 @@ impl Default for Measure {
 }
 
 impl Measure {
-    /// Its value, 0 to 1.
+    /// Returns its value, 0 to 1.
     pub fn of(self, tally: &Tally) -> f64 {
         match self {
-            // Whole numbers until the last division, so that equal ratios are equal.
+            // Integers are kept until the last division, so that equal ratios are equal.
             Self::F(1.0) => tally.f1(),
             Self::F(beta) => tally.f_beta(beta),
             Self::CharactersF(beta) => tally.character_f_beta(beta),
@@ -79,7 +81,7 @@ impl Measure {
 }
 
 impl Floor {
-    /// By how much recall falls short; 0 where it does not.
+    /// Returns by how much recall falls short; 0 if it does not.
     pub fn shortfall(self, tally: &Tally) -> f64 {
         let (least, recall) = match self {
             Self::Characters(least) => (least, tally.character_recall()),
@@ -90,7 +92,7 @@ impl Floor {
 }
 
 impl Objective {
-    /// Where a set of members stands.
+    /// Returns the standing of a set of members.
     pub fn standing(&self, tally: &Tally, cost: f64, members: u32) -> Standing {
         Standing {
             excess: self.ceiling.map_or(0.0, |most| (cost - most).max(0.0)),
@@ -102,29 +104,29 @@ impl Objective {
     }
 }
 
-/// Where a set of members stands, by an objective.
+/// The standing of a set of members under an objective.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Standing {
     /// µs per token above the ceiling; 0 where it is kept.
     pub excess: f64,
-    /// Recall that the floor lacks; 0 where it is kept.
+    /// The recall missing to the floor; 0 if it is met.
     pub shortfall: f64,
-    /// The measure.
+    /// The value of the measure.
     pub value: f64,
     /// µs per token.
     pub cost: f64,
-    /// Members.
+    /// The number of members.
     pub members: u32,
 }
 
 impl Standing {
-    /// Returns whether both bounds are kept.
+    /// Returns whether both bounds are met.
     pub fn meets(&self) -> bool {
         self.excess == 0.0 && self.shortfall == 0.0
     }
 
-    /// The greater is the better: what is nearer to the ceiling, then to the floor, then of the higher measure, then
-    /// cheaper, then of fewer members.
+    /// Compares standings; the greater is better: less excess over the ceiling, then less shortfall from the
+    /// floor, then the higher measure, then the lower cost, then fewer members.
     pub fn total_cmp(&self, other: &Self) -> Ordering {
         other
             .excess

@@ -11,15 +11,15 @@ use lethe_corpus::{Counts, Document, Mark};
 pub struct PredictionSet {
     /// The documents, gold marks included.
     pub documents: Vec<Document>,
-    /// Their texts as members see them, tokens included; rows in the order of the documents.
+    /// Their texts as members see them, with tokens; rows in the order of the documents.
     pub batch: NoteBatch,
-    /// What labels there are.
+    /// The label set.
     pub labels: Arc<LabelSet>,
-    /// Gold, a row a document.
+    /// Gold, one row per document.
     pub gold: Vec<Annotations>,
     /// The members' names.
     pub members: Vec<String>,
-    /// For each member a row a document.
+    /// For each member, one row per document.
     pub by_member: Vec<Vec<Annotations>>,
 }
 
@@ -27,21 +27,21 @@ pub struct PredictionSet {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PredictionError {
-    /// There is no document.
+    /// There are no documents.
     #[error("gold has no document")]
     Empty,
-    /// Two members of one name.
+    /// Two members have the same name.
     #[error("two members are called `{0}`")]
     SameName(String),
-    /// A document stands twice in one place.
-    #[error("{side}: document `{id}` stands there twice")]
+    /// A document occurs twice on one side.
+    #[error("{side}: document `{id}` occurs twice")]
     Duplicate {
         /// Gold, or the member.
         side: String,
         /// The document.
         id: String,
     },
-    /// A member has not said anything of a document, not even that there is nothing: its predictions are not whole.
+    /// A member has no entry for a document, not even an empty one: its predictions are incomplete.
     #[error("`{member}`: no predictions for document `{id}`; cross-validate it on all of gold's documents")]
     Missing {
         /// The member.
@@ -50,22 +50,22 @@ pub enum PredictionError {
         id: String,
     },
     /// A member has predictions for a document that gold does not have.
-    #[error("`{member}`: document `{id}` is not one of gold's")]
+    #[error("`{member}`: document `{id}` is not in gold")]
     Unknown {
         /// The member.
         member: String,
         /// The document.
         id: String,
     },
-    /// A member read another text.
-    #[error("`{member}`: document `{id}` has another text than gold's")]
+    /// A member read another text of a document.
+    #[error("`{member}`: document `{id}` has a text that differs from gold's")]
     OtherText {
         /// The member.
         member: String,
         /// The document.
         id: String,
     },
-    /// A label has no place in the label set.
+    /// The label set does not have a label.
     #[error("{side}: document `{id}`: the label set has no label `{label}`")]
     Label {
         /// Gold, or the member.
@@ -75,20 +75,20 @@ pub enum PredictionError {
         /// The label.
         label: String,
     },
-    /// The labels make no set.
+    /// The labels do not form a set.
     #[error(transparent)]
     Labels(#[from] LabelError),
-    /// A span is not one of its document.
+    /// A span is not valid in its document.
     #[error("{side}: document `{id}`: {source}")]
     Span {
         /// Gold, or the member.
         side: String,
         /// The document.
         id: String,
-        /// What is wrong.
+        /// The problem.
         source: AnnotationError,
     },
-    /// The texts make no batch.
+    /// The texts do not form a batch.
     #[error(transparent)]
     Batch(#[from] BatchError),
 }
@@ -139,15 +139,15 @@ impl PredictionSet {
         })
     }
 
-    /// Returns each member's annotations of one row, in member order, as a combiner takes them.
+    /// Returns each member's annotations of one row, in member order, for a combiner.
     pub fn row(&self, row: usize) -> Vec<&Annotations> {
         self.by_member.iter().map(|rows| &rows[row]).collect()
     }
 
-    /// Returns the same documents with these members alone, in this order.
+    /// Returns the same documents with only these members, in this order.
     ///
     /// # Panics
-    /// If there is no such member.
+    /// If a member does not exist.
     #[must_use]
     pub fn with(&self, members: &[usize]) -> Self {
         Self {
@@ -166,10 +166,10 @@ impl PredictionSet {
     /// These documents alone, by row, in this order, with the predictions of every member.
     ///
     /// # Errors
-    /// [`BatchError`], if the texts make no batch.
+    /// [`BatchError`] if the texts do not form a batch.
     ///
     /// # Panics
-    /// If there is no such row.
+    /// If a row does not exist.
     pub fn pick(&self, rows: &[usize]) -> Result<Self, BatchError> {
         let of = |all: &[Annotations]| rows.iter().map(|&row| all[row].clone()).collect();
         let texts = rows.iter().map(|&row| self.documents[row].text.as_str());
@@ -183,7 +183,7 @@ impl PredictionSet {
         })
     }
 
-    /// Strict counts of one member against gold.
+    /// Returns the strict counts of one member against gold.
     pub fn counts(&self, member: usize) -> Counts {
         self.gold
             .iter()
@@ -195,8 +195,8 @@ impl PredictionSet {
             })
     }
 
-    /// Returns each member's place by strict micro-F1, 0 the best; of equal ones the one named first (Kim
-    /// 2019, Methods).
+    /// Returns each member's rank by strict micro-F1, 0 the best; of equal ones the one named first is better
+    /// (Kim 2019, Methods).
     pub fn ranks(&self) -> Vec<u32> {
         let scores: Vec<f64> = (0..self.members.len())
             .map(|member| self.counts(member).f1())
@@ -211,7 +211,7 @@ impl PredictionSet {
     }
 }
 
-/// Strict counts of one document: (label, span) pairs as sets.
+/// Returns the strict counts of one document: (label, span) pairs as sets.
 fn strict(gold: &Annotations, predictions: &Annotations) -> Counts {
     let mark = |a: &Annotation| Mark::gold(a.span, a.label.0.to_string());
     let (gold, predictions): (Vec<Mark>, Vec<Mark>) = (
@@ -250,7 +250,7 @@ fn aligned(
             });
         };
         let text = &documents[place].text;
-        // Predictions may come as offsets alone.
+        // Predictions may be offsets without a text.
         if !document.text.is_empty() && document.text != *text {
             return Err(PredictionError::OtherText {
                 member: member.to_owned(),

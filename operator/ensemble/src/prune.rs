@@ -1,13 +1,13 @@
-//! Which members are left, and at which threshold: Kim 2019's backward elimination, for any objective.
+//! Chooses members and a threshold: Kim 2019's backward elimination, for any objective.
 //!
-//! For each voting threshold: begin with all members; drop the one without which the objective is highest; go on until
-//! it no longer improves; at last take the threshold whose set is best (Kim 2019, Methods; Kim 2020, "Voting pruned").
-//! "No longer improved" leaves open what becomes of a drop that changes nothing: here it is taken, since what is left
-//! does as well and costs less, and costs are what pruning is for. So an order of sets decides everything
-//! ([`Standing::total_cmp`]): the rule stops where the best drop is not above what it is dropped from.
+//! For each voting threshold, start with all members, drop the member without which the objective is highest,
+//! and repeat while it improves; finally take the threshold whose set is best (Kim 2019, Methods; Kim 2020,
+//! "Voting pruned"). The paper does not define what happens to a drop that changes nothing: here it is taken,
+//! since the remaining set is as good and costs less. So one order of sets decides everything
+//! ([`Standing::total_cmp`]): the rule stops when the best drop is not above its predecessor.
 //!
-//! Beyond the paper: members that are never dropped, bounds on recall and cost, thresholds by category, and the paths
-//! beyond where the rule stops, for the report.
+//! Beyond the paper: members that are never dropped, bounds on recall and cost, thresholds by category, and,
+//! for the report, the paths after the stop.
 
 mod category;
 mod front;
@@ -28,22 +28,23 @@ pub use report::{
 use crate::leak::{found_alone, shared_errors};
 use crate::{Cost, Costs, Objective, PredictionSet, Standing, Tally, VoteIndex};
 
-/// How to prune.
+/// The options of pruning.
 #[derive(Clone, Debug, Default)]
 pub struct PruneOptions {
-    /// What for.
+    /// The objective.
     pub objective: Objective,
     /// Members that are never dropped.
     pub keep: MemberSet,
-    /// Members whose spans are redacted whatever the vote. They may be dropped unless they are kept too.
+    /// Members whose spans are redacted whatever the vote. They can be dropped unless they are also in
+    /// `keep`.
     pub always_redact: MemberSet,
-    /// Each member's cost, in their order; empty where none is known.
+    /// Each member's cost, in their order; empty if costs are unknown.
     pub costs: Vec<Cost>,
-    /// Thresholds to go through; empty for all there can be, 1 to the number of members.
+    /// The thresholds to try; empty for all possible ones, 1 to the number of members.
     pub thresholds: Vec<u32>,
-    /// Whether every set of members is looked at besides, so that under a floor or a ceiling the chosen one is the best
-    /// that there is, at a single threshold, and the front is the true one: 2ⁿ sets a threshold, n at most
-    /// [`EVERY_SET`]. What the paper's rule does is the same.
+    /// Whether every set of members is evaluated too, so that under a floor or a ceiling the chosen set is
+    /// the best possible at a single threshold, and the front is the true one: 2ⁿ sets per threshold, with n
+    /// at most [`EVERY_SET`]. The paper's rule is not affected.
     pub every_set: bool,
     /// Whether each category of labels gets its own threshold once the members are chosen.
     pub by_category: bool,
@@ -58,55 +59,55 @@ pub struct PruneOptions {
     pub agreement: Agreement,
 }
 
-/// Members whose sets can all be looked at in seconds.
+/// The most members whose sets can all be evaluated in seconds.
 pub const EVERY_SET: usize = 14;
 
 /// Why members could not be pruned.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PruneError {
-    /// No member, or too many.
+    /// There is no member, or there are too many.
     #[error("there are {0} members; a vote has 1 to {max}", max = MemberSet::CAPACITY)]
     Members(usize),
-    /// Costs that are not the members'.
+    /// The costs do not match the members.
     #[error("there are {members} members, but costs of {costs}")]
     Costs {
-        /// Members.
+        /// The number of members.
         members: usize,
-        /// Costs given.
+        /// The number of costs given.
         costs: usize,
     },
-    /// An invalid cost.
-    #[error("`{0}` costs less than nothing or no number")]
+    /// A cost is invalid.
+    #[error("the cost of `{0}` is negative or not a number")]
     Cost(String),
-    /// A ceiling without costs, which nothing would exceed.
-    #[error("a ceiling needs to know what members cost")]
+    /// A ceiling is given without costs, so that nothing would exceed it.
+    #[error("a ceiling needs the costs of the members")]
     Ceiling,
-    /// A set names a member that there is not.
-    #[error("there is no member {member} to keep or to count always; there are {members}")]
+    /// A set names a member that does not exist.
+    #[error("there is no member {member} to keep or to redact always; there are {members}")]
     NoMember {
         /// Its index.
         member: usize,
-        /// Members.
+        /// The number of members.
         members: usize,
     },
-    /// A threshold that no vote reaches.
-    #[error("a threshold of {threshold} with {members} members; it is 1 to the number of members")]
+    /// No vote reaches the threshold.
+    #[error("the threshold is {threshold}, but {members} members allow 1 to {members}")]
     Threshold {
         /// The threshold.
         threshold: u32,
-        /// Members.
+        /// The number of members.
         members: usize,
     },
-    /// Too many members to look at every set of them.
-    #[error("{0} members have too many sets to look at each; up to {EVERY_SET} have few enough")]
+    /// There are too many members to evaluate every set of them.
+    #[error("{0} members have too many sets to evaluate each; the limit is {EVERY_SET} members")]
     EverySet(usize),
-    /// A member that was pruned for is missing among those to judge.
+    /// A pruned member has no predictions for evaluation.
     #[error("no predictions of member `{0}`")]
     Missing(String),
 }
 
-/// A set of members at a threshold, and how it does.
+/// A set of members at a threshold, with its results.
 #[derive(Clone, Copy, Debug)]
 struct Tried {
     threshold: u32,
@@ -116,7 +117,7 @@ struct Tried {
 }
 
 impl Tried {
-    /// The greater is the better: by standing, then of the lower threshold, which leaks less.
+    /// Compares by standing; on a tie the lower threshold is greater, since it leaks less.
     fn total_cmp(&self, other: &Self) -> Ordering {
         let by_threshold = other.threshold.cmp(&self.threshold);
         self.standing.total_cmp(&other.standing).then(by_threshold)
@@ -146,7 +147,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Members without which nothing is decided: as many as votes needed, unless one vote of some is enough.
+    /// Returns the number of members below which nothing is decided: the votes needed, or 1 if a single vote
+    /// of some members is enough.
     fn least(&self, threshold: u32) -> u32 {
         if self.options.always_redact.is_empty() {
             threshold
@@ -167,13 +169,14 @@ impl Evaluator<'_> {
     }
 }
 
-/// Prunes. The same answer each time, whatever the machine.
+/// Prunes. The result is the same each time, on every machine.
 ///
-/// The chosen set is the best of those the paper's rule stops at, one a threshold. With a floor or a ceiling it is the
-/// best of all sets that were looked at on the way, since the rule may stop on the wrong side of a bound.
+/// The chosen set is the best of those where the paper's rule stops, one per threshold. With a floor or a
+/// ceiling it is the best of all sets that were evaluated on the way, since the rule may stop on the wrong
+/// side of a bound.
 ///
 /// # Errors
-/// [`PruneError`], if the options are not of these members.
+/// [`PruneError`] if the options do not match these members.
 pub fn prune(predictions: &PredictionSet, options: &PruneOptions) -> Result<Pruned, PruneError> {
     check(predictions, options)?;
     let all = everyone(predictions.members.len());
@@ -205,7 +208,7 @@ pub fn prune(predictions: &PredictionSet, options: &PruneOptions) -> Result<Prun
             _ => best,
         })
     };
-    // Each threshold has a path, and each path begins with a set that was tried.
+    // Each threshold has a path, and each path begins with a set that was evaluated.
     let missing = PruneError::Members(0);
     let best_tried = best(&mut tried.iter().copied()).ok_or(missing.clone())?;
     let best_stop = best(&mut paths.iter().map(path::Eliminated::stopped)).ok_or(missing)?;

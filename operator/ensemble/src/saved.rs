@@ -1,5 +1,5 @@
-//! What a fitted combiner is on disk: a page of settings that people can read, then numbers; told apart by kind and
-//! version, damage noticed.
+//! The file format of fitted combiners: a header of readable settings, then numbers; the kind, the version
+//! and a checksum are verified.
 
 use lethe_core::{LabelSet, MemberSet};
 use serde::de::DeserializeOwned;
@@ -10,17 +10,17 @@ use crate::PredictionSet;
 const MAGIC: &[u8; 8] = b"LETHECOM";
 const VERSION: u32 = 1;
 
-/// Why bytes are no fitted combiner of the kind that is wanted.
+/// Why bytes are not a fitted combiner of the requested kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SavedError {
-    /// They do not begin as a combiner's do.
+    /// They do not begin like a combiner.
     #[error("not a fitted combiner")]
     Magic,
     /// Another version of the program wrote them.
     #[error("a combiner of version {found}, but this program reads version {VERSION}; fit it again")]
     Version {
-        /// Theirs.
+        /// The version that wrote them.
         found: u32,
     },
     /// They are a combiner of another kind.
@@ -29,7 +29,7 @@ pub enum SavedError {
         /// The requested kind.
         wanted: &'static str,
     },
-    /// They end too early, were altered, or hold what no combiner holds.
+    /// They are truncated, altered, or contain invalid values.
     #[error("damaged combiner: cut short or altered; copy the file again or fit it again")]
     Damaged,
     /// It was fitted under other labels.
@@ -40,7 +40,7 @@ pub enum SavedError {
         /// The label set's id.
         set: String,
     },
-    /// Its page cannot be written.
+    /// The header cannot be written.
     #[error("the combiner's settings cannot be written: {0}")]
     Header(String),
 }
@@ -49,9 +49,9 @@ pub enum SavedError {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FittedOn {
-    /// Members, in the order in which it takes what they say.
+    /// The members, in the order in which it takes their predictions.
     pub(crate) members: Vec<String>,
-    /// Each one's place by strict micro-F1, 0 the best.
+    /// Each member's rank by strict micro-F1, 0 the best.
     pub(crate) ranks: Vec<u32>,
     /// The label set's labels, in order.
     pub(crate) labels: Vec<String>,
@@ -66,7 +66,7 @@ impl FittedOn {
         }
     }
 
-    /// Refuses members that there cannot be, and other labels than it was fitted with.
+    /// Refuses an invalid number of members, and labels other than those it was fitted with.
     pub(crate) fn check(&self, labels: &LabelSet) -> Result<(), SavedError> {
         if !are_ranked(&self.members, &self.ranks) {
             return Err(SavedError::Damaged);
@@ -75,12 +75,12 @@ impl FittedOn {
     }
 }
 
-/// Returns whether an ensemble can have these members, and each of them a rank.
+/// Returns whether the number of members is valid and each of them has a rank.
 pub(crate) fn are_ranked(members: &[String], ranks: &[u32]) -> bool {
     (1..=MemberSet::CAPACITY).contains(&members.len()) && ranks.len() == members.len()
 }
 
-/// Puts a page and numbers together.
+/// Combines header and numbers.
 ///
 /// # Errors
 /// [`SavedError::Header`].
@@ -102,10 +102,10 @@ pub(crate) fn pack(
     Ok(bytes)
 }
 
-/// Takes them apart again.
+/// Splits header and numbers.
 ///
 /// # Errors
-/// Any [`SavedError`] but those of labels: nothing of damaged bytes is used.
+/// Any [`SavedError`] except those about labels: nothing of damaged bytes is used.
 pub(crate) fn unpack<'b, P: DeserializeOwned>(
     kind: &'static str,
     bytes: &'b [u8],
@@ -133,12 +133,13 @@ pub(crate) fn unpack<'b, P: DeserializeOwned>(
     Ok((header, numbers))
 }
 
-/// Returns the names of a set's labels, in order: what a combiner that knows labels by number is bound to.
+/// Returns the names of a set's labels, in order, which identify the set for combiners that store labels as
+/// numbers.
 pub(crate) fn names(labels: &LabelSet) -> Vec<String> {
     labels.labels().iter().map(|label| label.name.clone()).collect()
 }
 
-/// Refuses to run under other labels than a combiner was fitted with.
+/// Refuses labels other than those that a combiner was fitted with.
 pub(crate) fn same_labels(fitted: &[String], labels: &LabelSet) -> Result<(), SavedError> {
     if fitted == names(labels) {
         Ok(())
@@ -149,7 +150,7 @@ pub(crate) fn same_labels(fitted: &[String], labels: &LabelSet) -> Result<(), Sa
     }
 }
 
-/// FNV-1a: notices damage, proves nothing.
+/// FNV-1a: detects damage, but not manipulation.
 fn checksum(bytes: &[u8]) -> u64 {
     let step = |sum: u64, &byte: &u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)

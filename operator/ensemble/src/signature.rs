@@ -1,7 +1,8 @@
 //! The maker of a bundle: a signature of its manifest by a key that the user trusts.
 //!
-//! The page has the digests of all that the bundle reads, so who signed it signed every byte. Signatures are those of minisign:
-//! Ed25519 (RFC 8032) over the BLAKE2b-512 digest (RFC 7693) of the page.
+//! The manifest has the digests of all files that the bundle reads, so its signature covers every byte.
+//! Signatures are those of minisign: Ed25519 (RFC 8032) over the BLAKE2b-512 digest (RFC 7693) of the
+//! manifest.
 
 use std::path::{Path, PathBuf};
 
@@ -31,7 +32,7 @@ impl Signers {
             let text = std::fs::read_to_string(path).map_err(|source| crate::bundle::io(path, source))?;
             let key = PublicKey::decode(&text).map_err(|_| BundleError::Manifest {
                 path: path.clone(),
-                message: "is no public key of minisign".to_owned(),
+                message: "is not a minisign public key".to_owned(),
             })?;
             keys.push(key);
         }
@@ -42,7 +43,7 @@ impl Signers {
         })
     }
 
-    /// Returns whether one of them signed a folder's page.
+    /// Checks that one of them signed a folder's manifest.
     ///
     /// # Errors
     /// [`BundleError::Signature`], naming the signature's file.
@@ -55,14 +56,15 @@ impl Signers {
         let text = std::fs::read_to_string(&path)
             .map_err(|error| refused(format!("{error}, and only signed bundles are trusted")))?;
         let signature =
-            Signature::decode(&text).map_err(|_| refused("is no signature of minisign".to_owned()))?;
-        // Without the digest first, as old versions signed, a page and a signature's comment could be taken for each other.
+            Signature::decode(&text).map_err(|_| refused("is not a minisign signature".to_owned()))?;
+        // Old versions signed without the digest, so that a manifest and a signature's comment could be
+        // confused.
         let signed = |key: &PublicKey| key.verify(manifest, &signature, false).is_ok();
         if self.keys.iter().any(signed) {
             return Ok(());
         }
         Err(refused(format!(
-            "the page is not what it signs, or it is by none of the keys {}",
+            "it does not match the manifest, or none of the keys made it: {}",
             self.names
         )))
     }

@@ -1,8 +1,8 @@
 //! Stacking by sentences (Kim 2020, "Stacked LSTM"): a recurrent network with a CRF on top whose only input is the
 //! predictions of the members, as one BIO tag per token and member.
 //!
-//! The network itself is [`lethe_neural::Stacked`]. Its sequences are the note's sentences, save that none ends inside a
-//! member's annotation: there the network could not agree with that member.
+//! The network itself is [`lethe_neural::Stacked`]. Its sequences are the note's sentences, except that none
+//! ends inside a member's annotation, since the network could not agree with that annotation then.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -18,7 +18,7 @@ use crate::tags::{tag_set, token_tags};
 
 const KIND: &str = "stacked-lstm";
 
-/// Tokens of a sequence at most: what is longer is read in parts.
+/// The most tokens of a sequence; longer ones are split.
 const LONGEST: usize = 300;
 
 /// Settings of [`StackedLstm`]: the network's.
@@ -28,19 +28,19 @@ pub type StackedLstmConfig = StackedSettings;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StackedLstmError {
-    /// As for every combiner.
+    /// An error common to all combiners.
     #[error(transparent)]
     Fit(#[from] FitError),
-    /// The network's settings.
+    /// The network's settings are invalid.
     #[error(transparent)]
     Network(#[from] StackedError),
 }
 
-/// The stacked LSTM, fitted.
+/// A fitted stacked LSTM.
 pub struct StackedLstm {
     on: FittedOn,
     network: Stacked,
-    /// What threads keep between notes.
+    /// Buffers that threads reuse between notes.
     pool: Mutex<Vec<StackedScratch>>,
 }
 
@@ -53,8 +53,8 @@ struct Reading {
 }
 
 impl StackedLstm {
-    /// Learns gold's tags from the members'. The same seed gives the same network. One core; a watcher that ends the
-    /// training keeps what was learnt so far.
+    /// Learns gold's tags from the members'. The same seed gives the same network. Uses one core; an observer
+    /// that ends the training keeps the result so far.
     ///
     /// # Errors
     /// [`StackedLstmError`].
@@ -72,7 +72,7 @@ impl StackedLstm {
             gold.extend(token_tags(note, &predictions.gold[note.row], &tags));
         }
         for sequence in &reading.sequences {
-            // A span of gold that reaches over a sequence's end is two.
+            // A gold span that crosses the end of a sequence becomes two.
             let own = &mut gold[sequence.clone()];
             let spans = tags.decode(own);
             own.fill(TagSet::OUTSIDE);
@@ -95,7 +95,7 @@ impl StackedLstm {
         })
     }
 
-    /// Returns the members that it was fitted on, in the order in which it takes what they say.
+    /// Returns the members that it was fitted on, in the order in which it takes their predictions.
     pub fn members(&self) -> &[String] {
         &self.on.members
     }
@@ -108,7 +108,7 @@ impl StackedLstm {
         pack(KIND, &self.on, &self.network.to_bytes())
     }
 
-    /// Reads what was saved, to run under the labels it was fitted with.
+    /// Reads a saved network, to run under the labels that it was fitted with.
     ///
     /// # Errors
     /// [`SavedError`].
@@ -144,7 +144,7 @@ impl Combine for StackedLstm {
     /// The score of a decision is the CRF's marginal probability of its least certain token.
     ///
     /// # Panics
-    /// If there are not as many members as it was fitted on.
+    /// If the number of members differs from that it was fitted on.
     fn decide(&self, note: NoteView<'_>, predictions: &[&Annotations]) -> Vec<Decision> {
         assert_eq!(
             predictions.len(),
@@ -164,14 +164,15 @@ impl Combine for StackedLstm {
         spans
             .map(|(first, last, label)| {
                 let score = token_scores[first..=last].iter().copied().fold(1.0, f32::min);
-                // Tags are those of the label set in its order.
+                // The tags are in the order of the label set.
                 let label = LabelId(label as u16);
                 votes.decision(note.tokens_span(first, last), label, &self.on.ranks, score)
             })
             .collect()
     }
 
-    /// A tag a member, a member's tags once more while they are written down, and the answer: a tag and its score.
+    /// Counts a tag per member, each member's tags once more while they are written, and the result: a tag
+    /// and its score.
     fn token_bytes(&self) -> usize {
         (self.on.members.len() + 2) * size_of::<u16>() + size_of::<f32>()
     }
@@ -296,7 +297,7 @@ mod tests {
         }
         let refused = StackedLstm::from_bytes(&bytes, &LabelSet::meddocan()).err();
         assert!(matches!(refused, Some(SavedError::Labels { .. })));
-        // Whole, but of other members than the page says.
+        // The bytes are complete, but of other members than the header names.
         let other = StackedLstm {
             on: FittedOn {
                 members: vec!["one".to_owned()],

@@ -20,22 +20,22 @@ const KIND: &str = "stacked-searn";
 /// Tokens before and after a token whose tags are read.
 const AROUND: i8 = 2;
 
-/// Tokens that are decoded at once: a token takes some hundred bytes.
+/// Tokens that are decoded at once: each takes some hundred bytes.
 const WINDOW: usize = 1 << 13;
 
 /// Settings of [`StackedSearn`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StackedSearnConfig {
-    /// Rate of a weight's first correction.
+    /// The learning rate of a weight's first update.
     pub rate: f64,
-    /// Passes.
+    /// The number of passes.
     pub epochs: u32,
-    /// Features that fewer tokens have are left out.
+    /// Features that occur at fewer tokens are left out.
     pub cut_off: u32,
-    /// Share of gold's choices that a pass leaves to the classifier.
+    /// The share of gold's choices that a pass leaves to the classifier.
     pub beta: f64,
-    /// A token whose gold state is this likely is not learned from again.
+    /// A token is not learned from again if its gold state has this probability.
     pub enough: f64,
 }
 
@@ -51,7 +51,7 @@ impl Default for StackedSearnConfig {
     }
 }
 
-/// Stacked SEARN, fitted.
+/// A fitted stacked SEARN.
 pub struct StackedSearn {
     on: FittedOn,
     decoder: Decoder,
@@ -97,7 +97,7 @@ impl StackedSearn {
         })
     }
 
-    /// Returns the members that it was fitted on, in the order in which it takes what they say.
+    /// Returns the members that it was fitted on, in the order in which it takes their predictions.
     pub fn members(&self) -> &[String] {
         &self.on.members
     }
@@ -110,7 +110,7 @@ impl StackedSearn {
         pack(KIND, &self.on, &self.decoder.model().to_bytes())
     }
 
-    /// Reads what was saved, to run under the labels it was fitted with.
+    /// Reads a saved combiner, to run under the labels that it was fitted with.
     ///
     /// # Errors
     /// [`SavedError`].
@@ -135,7 +135,7 @@ impl Combine for StackedSearn {
             .collect();
         let windows = windows(&member_tags, self.on.members.len(), note.tokens.len(), WINDOW);
         let votes = NoteVotes::new(predictions);
-        // Nothing ends the work but the note's end.
+        // The callback never ends the work early.
         let found = self
             .decoder
             .spans_in_windows(windows, || Ok(()))
@@ -143,7 +143,7 @@ impl Combine for StackedSearn {
         found
             .into_iter()
             .map(|(span, score)| {
-                // Tags are those of the label set in its order.
+                // The tags are in the order of the label set.
                 let label = LabelId(span.label as u16);
                 let span = note.tokens_span(span.first, span.last);
                 votes.decision(span, label, &self.on.ranks, score)
@@ -151,7 +151,7 @@ impl Combine for StackedSearn {
             .collect()
     }
 
-    /// A tag a member.
+    /// Counts a tag per member.
     fn token_bytes(&self) -> usize {
         self.on.members.len() * size_of::<u16>()
     }
@@ -187,15 +187,15 @@ fn windows(
         Window {
             columns: columns([part(member_tags, tokens.clone())], members),
             inner: start - tokens.start..end - tokens.start,
-            // It forgets words.
+            // The model does not use words.
             words: vec![0; end - start],
             last: end == count,
         }
     })
 }
 
-/// Returns the features of notes. What all members say of a token is one type, since most tokens are alike;
-/// so are the trigrams around a token.
+/// Returns the features of notes. All members' tags of a token are one type, since most tokens are alike; so
+/// are the trigrams around a token.
 fn columns(notes: impl IntoIterator<Item = Vec<Vec<u16>>>, members: usize) -> Columns {
     let (mut tags, mut trigrams) = (Types::default(), Types::default());
     let mut ranges = Vec::new();
@@ -212,7 +212,7 @@ fn columns(notes: impl IntoIterator<Item = Vec<Vec<u16>>>, members: usize) -> Co
             let key: Vec<Option<Vec<u16>>> = around.iter().map(|row| row.cloned()).collect();
             trigrams.add(&key, |_| {
                 let of = |member: usize| {
-                    // Beyond the note's ends there is a tag of its own.
+                    // Positions outside the note have a tag of their own.
                     let tag =
                         |row: Option<&Vec<u16>>| row.map_or(u64::from(u16::MAX), |row| row[member].into());
                     let [before, here, after] = around.map(tag);
@@ -236,7 +236,7 @@ fn columns(notes: impl IntoIterator<Item = Vec<Vec<u16>>>, members: usize) -> Co
     }
 }
 
-/// Types as they come up, from 1; 0 is what lies outside a note, which has no features.
+/// Types in the order of their appearance, from 1; 0 is the outside of a note, which has no features.
 struct Types<K> {
     known: HashMap<K, u32>,
     ends: Vec<u32>,
@@ -330,7 +330,7 @@ mod tests {
                 gram([0, 3, 0], [1, 1, 1]),
             ]
         );
-        // The first and the last token are said alike: one type, though their trigrams differ.
+        // The first and the last token have the same tags: one type, though their trigrams differ.
         assert_eq!((columns.tables[0].types(), columns.tables[1].types()), (3, 4));
     }
 
@@ -373,7 +373,8 @@ mod tests {
                 let (fit, _) = invented(6, 60, &[0.1, 0.15, 0.2]);
                 StackedSearn::fit(&fit, &StackedSearnConfig::default(), 1).unwrap()
             });
-            // Words of two letters with a space between them; each annotation a few words after the one before.
+            // Words of two letters with a space between them; each annotation begins a few words after the
+            // previous one.
             let text = "ab ".repeat(16_500);
             let annotations = |spans: &Vec<(u32, u32, u16)>| {
                 let mut at = 0;

@@ -1,5 +1,5 @@
-//! Stacking by spans (Kim 2020, "Stacked SVM"): a linear support vector machine tells right spans from wrong ones by how far
-//! the members agree on them. The surer of two that overlap stays.
+//! Stacking by spans (Kim 2020, "Stacked SVM"): a linear support vector machine separates right spans from
+//! wrong ones by how far the members agree on them. Of two that overlap, the one with the higher score stays.
 
 mod features;
 
@@ -22,10 +22,11 @@ const KIND: &str = "stacked-svm";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StackedSvmConfig {
-    /// LIBLINEAR's C, the price of a span within the margin: the best of these by strict micro-F1 in cross-validation.
+    /// The values of LIBLINEAR's C, the penalty for a span within the margin, from which cross-validation
+    /// takes the best by strict micro-F1.
     pub c: Vec<f64>,
-    /// Folds of that cross-validation, over patients where every document has one, else over documents; as many as there are
-    /// at most.
+    /// The folds of that cross-validation, over patients if every document has one, else over documents; at
+    /// most as many as there are.
     pub folds: usize,
 }
 
@@ -38,10 +39,10 @@ impl Default for StackedSvmConfig {
     }
 }
 
-/// Scores that a span may need, as steps of this about 0: chosen with C.
+/// The step between the minimum scores that are tried around 0; the score is chosen with C.
 const CUT_STEP: f64 = 0.1;
 
-/// A stacked support vector machine, fitted.
+/// A fitted stacked support vector machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StackedSvm {
@@ -63,8 +64,8 @@ struct Examples {
 }
 
 impl StackedSvm {
-    /// Fits C, the score that a span needs and the probabilities by cross-validation, then the machine on all documents. The
-    /// same seed gives the same machine.
+    /// Fits C, the minimum score and the probabilities by cross-validation, then the machine on all
+    /// documents. The same seed gives the same machine.
     ///
     /// # Errors
     /// [`FitError`].
@@ -89,7 +90,7 @@ impl StackedSvm {
         }
         let dimension = features.dimension();
         let parts = parts(predictions, config.folds, seed)?;
-        // Without a C to choose from there is LIBLINEAR's own.
+        // Without given values of C, LIBLINEAR's default is used.
         let mut best = (1.0, 0.0, Platt::fit(&[]));
         let mut best_f1 = -1.0;
         for &c in &config.c {
@@ -104,7 +105,7 @@ impl StackedSvm {
             for step in [0i32, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 6, -6, 7, -7, 8, -8] {
                 let cut = f64::from(step) * CUT_STEP;
                 let f1 = counts(&documents, &scores, cut).f1();
-                // Of equals the smaller C, and the cut nearer to 0.
+                // On ties, the smaller C and the cut nearer to 0 win.
                 if f1 > best_f1 {
                     best_f1 = f1;
                     let right = documents.iter().flat_map(|d| &d.right);
@@ -125,12 +126,12 @@ impl StackedSvm {
         })
     }
 
-    /// Returns the members that it was fitted on, in the order in which it takes what they say.
+    /// Returns the members that it was fitted on, in the order in which it takes their predictions.
     pub fn members(&self) -> &[String] {
         &self.members
     }
 
-    /// Returns the C that cross-validation chose, and the score that a span needs.
+    /// Returns the C that cross-validation chose, and the minimum score of a span.
     pub const fn chosen(&self) -> (f64, f64) {
         (self.c, self.cut)
     }
@@ -143,7 +144,7 @@ impl StackedSvm {
         pack(KIND, self, &[])
     }
 
-    /// Reads what was saved, to run under the labels it was fitted with.
+    /// Reads a saved machine, to run under the labels that it was fitted with.
     ///
     /// # Errors
     /// [`SavedError`].
@@ -170,7 +171,8 @@ impl Combine for StackedSvm {
     fn decide(&self, note: NoteView<'_>, predictions: &[&Annotations]) -> Vec<Decision> {
         let features = Features::new(&self.ranks, self.labels.len());
         let votes = NoteVotes::new(predictions);
-        // Row by row: those of all candidates would take more than all else that is known of them.
+        // Features are computed row by row: those of all candidates would take more memory than everything
+        // else.
         let decided = features.rows(note, predictions).filter_map(|(candidate, row)| {
             let score = dot(&self.weights, &row);
             let decision = || {
@@ -212,7 +214,7 @@ fn machine<'a>(
     separate(&rows, dimension, c, &mut ChaCha8Rng::seed_from_u64(seed))
 }
 
-/// Strict counts of what scores above the cut, overlaps resolved.
+/// Returns the strict counts of the candidates that score above the cut, with overlaps resolved.
 fn counts(documents: &[Examples], scores: &[Vec<f64>], cut: f64) -> Counts {
     let mut counts = Counts::default();
     for (document, scores) in documents.iter().zip(scores) {
@@ -287,7 +289,7 @@ mod tests {
         assert_eq!(refused.unwrap_err(), SavedError::Damaged);
     }
 
-    /// Six documents of one member that is always right and one that is always wrong.
+    /// Returns six documents with one member that is always right and one that is always wrong.
     fn opposed(patient: impl Fn(usize) -> Option<String>) -> PredictionSet {
         let gold = |i: usize| Document {
             patient: patient(i),

@@ -4,23 +4,25 @@
 use lethe_core::{Annotation, Annotations, LabelSet, NoteView};
 use lethe_learn::{Scheme, Spanned, TagSet};
 
-/// BIO tags of all labels of a set, in its order, so that a label's number in the set is its number among the tags.
+/// Returns the BIO tags of all labels of a set, in its order, so that a label's index in the set is its index
+/// among the tags.
 pub fn tag_set(labels: &LabelSet) -> TagSet {
     let names = labels.labels().iter().map(|label| label.name.clone()).collect();
     TagSet::new(Scheme::Bio, names)
 }
 
-/// Returns the first token that a span touches and the one after the last; equal where it touches none.
+/// Returns the first token that a span touches and the one after the last; both are equal if it touches none.
 pub(crate) fn touched(note: NoteView<'_>, start: usize, end: usize) -> std::ops::Range<usize> {
     let first = note.tokens.ends.partition_point(|&e| e as usize <= start);
     first..note.tokens.at_or_after(end).max(first)
 }
 
-/// Returns the tag of each of the note's tokens by a member's annotations; `tags` is [`tag_set`] of the
-/// labels that they are of.
+/// Returns the tag of each of the note's tokens by a member's annotations; `tags` is [`tag_set`] of their
+/// labels.
 ///
-/// An annotation covers every token that it touches, as far as none that counts before it has taken one of them: the longer
-/// (in bytes) before the shorter, then the earlier, then the one of the lower label. Labels beyond `tags` are left out.
+/// An annotation covers every token that it touches, unless one with precedence covers one of them: the
+/// longer (in bytes) precedes the shorter, then the earlier, then the one with the lower label. Labels beyond
+/// `tags` are left out.
 pub fn token_tags(note: NoteView<'_>, annotations: &Annotations, tags: &TagSet) -> Vec<u16> {
     let mut predictions: Vec<&Annotation> = annotations.iter().collect();
     predictions.sort_by_key(|a| (std::cmp::Reverse(a.span.len()), a.span.start(), a.label));

@@ -1,4 +1,4 @@
-//! What a vote comes to against gold, in counts.
+//! The counts of a vote against gold.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,47 +6,48 @@ use serde::{Deserialize, Serialize};
 /// are covered or not, whatever the label.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// Spans that gold has too.
+    /// Decided spans that gold also has.
     pub hits: u64,
-    /// Spans decided.
+    /// Decided spans.
     pub predicted: u64,
-    /// Spans of gold.
+    /// Gold spans.
     pub gold: u64,
-    /// Characters of gold's that are under a decided span.
+    /// Gold characters within a decided span.
     pub covered: u64,
-    /// Characters under a decided span.
+    /// Characters within a decided span.
     pub marked: u64,
-    /// Characters of gold's.
+    /// Gold characters.
     pub characters: u64,
 }
 
 impl Tally {
-    /// Hits among what was decided; 0 where nothing was.
+    /// Returns the share of decided spans that are hits; 0 if there are none.
     pub fn precision(&self) -> f64 {
         ratio(self.hits, self.predicted)
     }
 
-    /// Hits among gold; 0 where gold has nothing.
+    /// Returns the share of gold spans that are hits; 0 if gold has none.
     pub fn recall(&self) -> f64 {
         ratio(self.hits, self.gold)
     }
 
-    /// Harmonic mean of precision and recall; 0 where nothing was hit.
+    /// Returns the harmonic mean of precision and recall; 0 if there are no hits.
     pub fn f1(&self) -> f64 {
         ratio(2 * self.hits, self.predicted + self.gold)
     }
 
-    /// F with recall `beta` times as important as precision; 0 where nothing was hit.
+    /// Returns F with recall `beta` times as important as precision; 0 if there are no hits.
     pub fn f_beta(&self, beta: f64) -> f64 {
         f_beta(beta, self.hits, self.gold, self.predicted)
     }
 
-    /// [`f_beta`](Self::f_beta) of characters, covered or not, whatever the label; 0 where none of gold's is covered.
+    /// Returns [`f_beta`](Self::f_beta) over characters, covered or not, whatever the label; 0 if no gold
+    /// character is covered.
     pub fn character_f_beta(&self, beta: f64) -> f64 {
         f_beta(beta, self.covered, self.characters, self.marked)
     }
 
-    /// Gold's characters that are covered; 1 where gold has none, since then none can leak.
+    /// Returns the share of gold characters that are covered; 1 if gold has none, since then none can leak.
     pub fn character_recall(&self) -> f64 {
         if self.characters == 0 {
             1.0
@@ -55,7 +56,7 @@ impl Tally {
         }
     }
 
-    /// Covered characters that are gold's; 0 where none is covered.
+    /// Returns the share of covered characters that are gold; 0 if none is covered.
     pub fn character_precision(&self) -> f64 {
         ratio(self.covered, self.marked)
     }

@@ -1,9 +1,10 @@
-//! The decision template method (Kuncheva, Bezdek and Duin 2001; Kim 2020, "Decision Template Method"): a span's profile is
-//! who said it; it is kept if that is more like the mean profile of right spans than like that of wrong ones.
+//! The decision template method (Kuncheva, Bezdek and Duin 2001; Kim 2020, "Decision Template Method"): a
+//! span's profile is the set of members that predicted it; it is kept if that is closer to the mean profile
+//! of right spans than to that of wrong ones.
 //!
-//! The templates stay means. Kuncheva's Hamming distance is that between fuzzy sets, the mean absolute difference; a template
-//! made binary would forget how reliable each member is, and with members that are mostly right both would be all ones and
-//! all zeros.
+//! The templates are means. Kuncheva's Hamming distance is that between fuzzy sets, the mean absolute
+//! difference; a binary template would lose how reliable each member is, and with members that are mostly
+//! right both would be all ones and all zeros.
 
 use lethe_core::{Annotations, Combine, Decision, MemberSet, NoteView, Voting};
 use serde::{Deserialize, Serialize};
@@ -22,7 +23,7 @@ pub struct TemplatesConfig {
     pub redact_uncovered: bool,
 }
 
-/// The mean profile of a class, as the counts that it is the quotient of.
+/// The mean profile of a class, as the counts of its quotient.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Template {
     spans: u64,
@@ -45,8 +46,8 @@ impl Template {
         }
     }
 
-    /// Returns the Hamming distance of a profile, 0 to 1. A profile's two columns, [1, 0] or [0, 1] a member,
-    /// differ from the template's by the same, so that one of them is enough.
+    /// Returns the Hamming distance of a profile, 0 to 1. A profile's two columns, [1, 0] or [0, 1] for a
+    /// member, differ from the template's by the same amount, so that one of them is enough.
     fn distance(&self, members: MemberSet) -> f64 {
         let off = |(member, &votes): (usize, &u64)| {
             let share = votes as f64 / self.spans as f64;
@@ -60,7 +61,7 @@ impl Template {
     }
 }
 
-/// Decision templates, fitted.
+/// Fitted decision templates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Templates {
@@ -72,7 +73,7 @@ pub struct Templates {
 }
 
 impl Templates {
-    /// Counts who says what is right, and who what is wrong. Chance has no part in it.
+    /// Counts each member's right and wrong predictions. Deterministic.
     ///
     /// # Errors
     /// [`FitError::Members`] or [`FitError::OneSided`].
@@ -105,7 +106,7 @@ impl Templates {
         })
     }
 
-    /// Returns the members that it was fitted on, in the order in which it takes what they say.
+    /// Returns the members that it was fitted on, in the order in which it takes their predictions.
     pub fn members(&self) -> &[String] {
         &self.members
     }
@@ -131,7 +132,7 @@ impl Templates {
         pack(KIND, self, &[])
     }
 
-    /// Reads what was saved.
+    /// Reads saved templates.
     ///
     /// # Errors
     /// [`SavedError`].
@@ -153,7 +154,8 @@ impl Templates {
 }
 
 impl Combine for Templates {
-    /// Overlaps of what is kept are decided as in a vote (the paper's tie-breaks): more members, then the better one.
+    /// Overlaps between kept spans are resolved as in a vote (the paper's tie-breaks): more members win, then
+    /// the better one.
     fn decide(&self, note: NoteView<'_>, predictions: &[&Annotations]) -> Vec<Decision> {
         let kept: Vec<_> = candidates(predictions)
             .into_iter()
@@ -176,7 +178,7 @@ impl Combine for Templates {
         };
         let mut decisions = voting.decide(note.text, &filtered.iter().collect::<Vec<_>>());
         for decision in &mut decisions {
-            // It was likeness that counted, not votes.
+            // Likeness decided, not votes.
             decision.needed = 0;
         }
         decisions
@@ -198,13 +200,13 @@ mod tests {
         let members = vec![("one".to_owned(), vec![one]), ("two".to_owned(), vec![two])];
         let predictions = PredictionSet::new(vec![gold], members, None).unwrap();
         let fitted = Templates::fit(&predictions, &TemplatesConfig::default()).unwrap();
-        // Right: said by both, by one alone. Wrong: by two alone, by both.
+        // Right: predicted by both, and by one alone. Wrong: by two alone, and by both.
         assert_eq!(fitted.profiles(), [vec![1.0, 0.5], vec![0.5, 1.0]]);
         let set = |members: &[usize]| members.iter().fold(MemberSet::default(), |set, &m| set.with(m));
         assert_eq!(fitted.right.distance(set(&[0])), 0.25);
         assert_eq!(fitted.wrong.distance(set(&[0])), 0.75);
         assert!(fitted.keeps(set(&[0])) && !fitted.keeps(set(&[1])));
-        // As near to the one as to the other.
+        // The distances to both are equal.
         assert!(fitted.keeps(set(&[0, 1])));
         let spans: Vec<_> = fitted
             .decide(predictions.batch.note(0), &predictions.row(0))

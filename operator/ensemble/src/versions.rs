@@ -1,8 +1,9 @@
-//! Versions of a bundle in one folder, of which one is current: what a stream takes up while it runs, and what one command
-//! takes back.
+//! The versions of a bundle in one folder, of which one is current: a stream loads a new version while it
+//! runs, and one command rolls it back.
 //!
-//! `versions/NAME` is a bundle, named by the first digits of its digest. `current` names the versions that were in use, the
-//! one that is now first: it is replaced as a whole, so that after a crash it is what it was before or after.
+//! `versions/NAME` is a bundle, named by the first digits of its digest. `current` names the versions that
+//! were in use, the current one first. It is replaced atomically, so that after a crash it has its old or its
+//! new content.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -16,9 +17,9 @@ use crate::{Bundle, BundleError, BundleManifest, SIGNATURE};
 
 /// The file that names the versions in use.
 const CURRENT: &str = "current";
-/// Where the versions lie.
+/// The folder of the versions.
 const VERSIONS: &str = "versions";
-/// How much of a digest is a name.
+/// The number of digits of a digest that form a name.
 const DIGITS: usize = 16;
 
 /// A folder of versions.
@@ -35,16 +36,17 @@ impl Versions {
         })
     }
 
-    /// What a bundle is called as a version.
+    /// Returns the name of a bundle as a version.
     pub fn name(manifest: &BundleManifest) -> String {
         manifest.digest().chars().take(DIGITS).collect()
     }
 
-    /// Makes a bundle a version, and the current one; its name. A folder that is not there, or empty, becomes one of
-    /// versions.
+    /// Adds a bundle as a version, makes it current, and returns its name. A missing or empty folder becomes
+    /// a folder of versions.
     ///
     /// # Errors
-    /// [`BundleError`]: a bundle that cannot be opened, a folder that holds other things, or what the system says.
+    /// [`BundleError`] for a bundle that cannot be opened, a folder with other contents, or an error of the
+    /// operating system.
     pub fn publish(
         folder: &Path,
         bundle: &Path,
@@ -58,7 +60,7 @@ impl Versions {
         let name = Self::name(&Bundle::open(bundle, dictionary)?.manifest);
         let place = versions.path(&name);
         if !place.is_dir() {
-            // Renamed when it is whole: a reader that finds the name finds the whole bundle.
+            // The folder is renamed when it is complete: a reader that finds the name finds the whole bundle.
             let draft = folder.join(VERSIONS).join(format!(".{name}.part"));
             if draft.exists() {
                 std::fs::remove_dir_all(&draft).map_err(|source| io(&draft, source))?;
@@ -68,7 +70,7 @@ impl Versions {
             std::fs::rename(&draft, &place).map_err(|source| io(&place, source))?;
             sync(&folder.join(VERSIONS))?;
         } else if bundle.join(SIGNATURE).is_file() {
-            // The same bundle, signed since.
+            // The same bundle was signed later.
             let (draft, signature) = (place.join(format!(".{SIGNATURE}.part")), place.join(SIGNATURE));
             std::fs::copy(bundle.join(SIGNATURE), &draft).map_err(|source| io(&draft, source))?;
             std::fs::rename(&draft, &signature).map_err(|source| io(&signature, source))?;
@@ -81,8 +83,8 @@ impl Versions {
         Ok(name)
     }
 
-    /// Goes back to the version before the current one, or to the one of this name; what is current then. The versions
-    /// that were in use since are forgotten, but stay in the folder.
+    /// Rolls back to the version before the current one, or to the one of this name, and returns the new
+    /// current version. Versions that were in use since are removed from the history, but stay in the folder.
     ///
     /// # Errors
     /// [`BundleError::Version`] if it does not exist.
@@ -109,7 +111,7 @@ impl Versions {
     /// Returns the name of the current version.
     ///
     /// # Errors
-    /// [`BundleError::Io`] or, if it names none, [`BundleError::Manifest`].
+    /// [`BundleError::Io`], or [`BundleError::Manifest`] if it names no version.
     pub fn current(&self) -> Result<String, BundleError> {
         let first = self.used()?.into_iter().next();
         first.ok_or_else(|| self.refuse("it names no version".to_owned()))
@@ -143,7 +145,7 @@ impl Versions {
         Ok(text.lines().map(str::to_owned).collect())
     }
 
-    /// Where a version lies.
+    /// Returns the path of a version.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.join(VERSIONS).join(name)
     }
@@ -168,8 +170,8 @@ impl Versions {
     }
 }
 
-/// Copies a folder and all that it holds, durably. A file that lies the same in the folder of the version before is one with
-/// it: versions are never changed, and many differ in little.
+/// Copies a folder and its contents durably. A file that is identical in the previous version's folder
+/// becomes a hard link: versions never change, and many differ in little.
 fn copy(from: &Path, to: &Path, before: Option<&Path>) -> Result<(), BundleError> {
     std::fs::create_dir_all(to).map_err(|source| io(to, source))?;
     for entry in std::fs::read_dir(from).map_err(|source| io(from, source))? {
@@ -187,7 +189,7 @@ fn copy(from: &Path, to: &Path, before: Option<&Path>) -> Result<(), BundleError
     sync(to)
 }
 
-/// Makes `to` another name of `before` if that holds what `from` does; whether it did.
+/// Links `to` to `before` if that has the content of `from`; returns whether it did.
 fn linked(from: &Path, before: &Path, to: &Path) -> bool {
     let size = |path: &Path| {
         std::fs::symlink_metadata(path)
@@ -199,7 +201,7 @@ fn linked(from: &Path, before: &Path, to: &Path) -> bool {
         return false;
     }
     let same = std::fs::read(from).is_ok_and(|bytes| std::fs::read(before).is_ok_and(|other| bytes == other));
-    // Not every file system has links.
+    // Some file systems do not have links.
     same && std::fs::hard_link(before, to).is_ok()
 }
 

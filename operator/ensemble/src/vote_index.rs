@@ -1,4 +1,5 @@
-//! The vote over what was said, counted quickly: pruning asks for thousands of sets of members and thresholds.
+//! An index that counts votes quickly: pruning needs the votes of thousands of sets of members and
+//! thresholds.
 //!
 //! The members' predictions fall into groups of spans that overlap. Spans that overlap no other are most of it, and whether
 //! they are decided hangs on who said them and their label alone: they are added up once, by these. The others are kept, a
@@ -37,7 +38,7 @@ pub struct VoteIndex {
 /// All spans of one label that the same members predicted with the same scores, and that overlap no other.
 #[derive(Clone, Debug)]
 struct LoneSpans {
-    /// The document's row where scores count, else 0.
+    /// The document's row if scores count, else 0.
     row: usize,
     members: u64,
     scores: ScoreBits,
@@ -45,49 +46,50 @@ struct LoneSpans {
     weight: Weight,
 }
 
-/// The score of each member of a set, in their order; empty where scores do not count. Bits of scores, which are not negative:
-/// they have the scores' order.
+/// The score of each member of a set, in their order; empty if scores do not count. Stored as the bits of
+/// scores, which are not negative, so that they have the scores' order.
 type ScoreBits = Vec<u32>;
 
-/// How much something decided counts.
+/// The amount that a decision counts.
 #[derive(Clone, Copy, Debug, Default)]
 struct Weight {
     spans: u64,
     hits: u64,
     characters: u64,
-    /// Characters that gold marks, whatever the label.
+    /// Gold characters, whatever the label.
     gold: u64,
 }
 
-/// Spans that hang together by overlaps. Offsets from where the first begins.
+/// Spans connected by overlaps, with offsets from the beginning of the first.
 #[derive(Clone, Debug)]
 struct OverlapCluster {
-    /// As of [`LoneSpans`].
+    /// As in [`LoneSpans`].
     row: usize,
     candidates: Vec<Candidate>,
-    /// The members with a span that overlaps each of them, itself included, and the best score of each member there.
+    /// For each span, the members with a span that overlaps it, itself included, and the best score of each
+    /// of these members.
     support: Vec<(u64, ScoreBits)>,
     /// The members that predicted each of them, with their scores.
     scores: Vec<ScoreBits>,
-    /// What each byte is: [`FIRST`], [`SPACE`], [`WORD`], [`GOLD`].
+    /// The class of each byte: [`FIRST`], [`SPACE`], [`WORD`], [`GOLD`].
     bytes: Vec<u8>,
-    /// Gold's spans within it.
+    /// The gold spans within it.
     gold: Vec<(Span, LabelId)>,
 }
 
-/// Room that one vote after another uses.
+/// Buffers that successive votes reuse.
 #[derive(Default)]
 struct Scratch {
     order: Vec<Ordered>,
     painted: Vec<bool>,
 }
 
-/// What decides between candidates (the least wins), and the candidate's place. As in [`Voting::decide`].
+/// The order of candidates (the least wins), with the candidate's index. As in [`Voting::decide`].
 type Ordered = (Reverse<u32>, u32, Reverse<usize>, Span, LabelId);
 
 impl VoteIndex {
-    /// Sorts out what was said. `O(n log n)` in the number of spans. Where `graded` is not given, scores are not kept: nobody is
-    /// enough for [`Voting::solo_min_scores`].
+    /// Indexes predictions. `O(n log n)` in the number of spans. Unless `graded`, scores are not kept: no
+    /// score suffices for [`Voting::solo_min_scores`].
     pub fn new(predictions: &PredictionSet, graded: bool) -> Self {
         let mut vote_index = Self {
             lone: Vec::new(),
@@ -190,7 +192,7 @@ impl VoteIndex {
         });
     }
 
-    /// What the vote of these members comes to. Members outside `members` have said nothing.
+    /// Returns the results of the vote of these members. Other members have no predictions.
     pub fn tally(&self, voting: &Voting, members: MemberSet) -> Tally {
         let mut all = Weight::default();
         self.decide(voting, members, |_, weight| all.add(weight));
@@ -204,7 +206,7 @@ impl VoteIndex {
         }
     }
 
-    /// Strict counts of the same vote, by label id.
+    /// Returns the strict counts of the same vote, by label id.
     pub fn by_label(&self, voting: &Voting, members: MemberSet) -> Vec<Counts> {
         let mut counts: Vec<Counts> = self
             .gold
@@ -223,7 +225,7 @@ impl VoteIndex {
         counts
     }
 
-    /// Labels that gold or a member has, by id.
+    /// Returns which labels gold or a member has, by id.
     pub(crate) fn used(&self) -> Vec<bool> {
         let mut used: Vec<bool> = self.gold.iter().map(|&count| count > 0).collect();
         let predictions = self.clusters.iter().flat_map(|cluster| &cluster.candidates);
@@ -257,7 +259,8 @@ impl VoteIndex {
         }
     }
 
-    /// Returns for each document whether a span of it has enough votes; `None` where the vote requires no corroboration.
+    /// Returns for each document whether a span of it has enough votes; `None` if the vote requires no
+    /// corroboration.
     fn corroborated(&self, voting: &Voting, members: MemberSet) -> Option<Vec<bool>> {
         let mut rows = voting
             .require_corroboration
@@ -308,7 +311,7 @@ impl OverlapCluster {
         scratch.painted.clear();
         scratch.painted.resize(self.bytes.len(), false);
         let painted = &mut scratch.painted;
-        // What wins leaves the list; what lost to it stays, in order.
+        // The winner leaves the list; spans that it overrules stay, in order.
         scratch.order.retain(|&(.., span, label)| {
             let range = span.start()..span.end();
             let free = !painted[range.clone()].contains(&true);
@@ -348,7 +351,7 @@ impl OverlapCluster {
         one.members.0 & members.0 != 0 && passes(voting, agreed, scores, members, one.label)
     }
 
-    /// These bytes without white space at their ends, if there is a letter or digit among them.
+    /// Returns this byte range without white space at its ends, if there is a letter or digit in it.
     fn trimmed(&self, start: usize, end: usize) -> Option<Span> {
         let bytes = &self.bytes[start..end];
         if !bytes.iter().any(|byte| byte & WORD != 0) {
@@ -368,8 +371,8 @@ impl OverlapCluster {
     }
 }
 
-/// Returns whether a candidate on which these members agree, with these scores where they count, is decided
-/// by those of them who are `among`.
+/// Returns whether a candidate on which these members agree, with these scores if they count, is decided by
+/// those of them who are `among`.
 fn passes(voting: &Voting, agreed: u64, scores: Option<&[u32]>, among: MemberSet, label: LabelId) -> bool {
     let votes = MemberSet(agreed & among.0);
     if votes.is_empty() || voting.is_enough(label, votes) {
@@ -388,7 +391,8 @@ fn passes(voting: &Voting, agreed: u64, scores: Option<&[u32]>, among: MemberSet
     )
 }
 
-/// Returns the best score of each of these members among what fits; nothing if `row_predictions` is empty.
+/// Returns the best score of each of these members among the matching predictions; nothing if
+/// `row_predictions` is empty.
 fn score_bits(
     row_predictions: &[&Annotations],
     members: MemberSet,
@@ -422,7 +426,7 @@ fn best_rank(voting: &Voting, votes: u64) -> u32 {
     MemberSet(votes).iter().map(rank).min().unwrap_or(u32::MAX)
 }
 
-/// Runs of candidates that hang together by overlaps; `candidates` are by their start.
+/// Returns the runs of candidates that are connected by overlaps; `candidates` are sorted by their start.
 fn groups(candidates: &[Candidate]) -> impl Iterator<Item = &[Candidate]> {
     let mut rest = candidates;
     std::iter::from_fn(move || {
@@ -438,7 +442,7 @@ fn groups(candidates: &[Candidate]) -> impl Iterator<Item = &[Candidate]> {
     })
 }
 
-/// What each byte of a text is.
+/// Returns the class of each byte of a text.
 fn classes(text: &str, gold: &Annotations) -> Vec<u8> {
     let mut bytes = vec![0; text.len()];
     for (at, character) in text.char_indices() {
@@ -455,7 +459,7 @@ fn classes(text: &str, gold: &Annotations) -> Vec<u8> {
     bytes
 }
 
-/// Characters, and those of them that gold marks.
+/// Counts characters, and those of them that gold marks.
 fn weigh(bytes: &[u8]) -> Weight {
     let with = |class: u8| bytes.iter().filter(|&&byte| byte & class == class).count() as u64;
     Weight {

@@ -1,4 +1,4 @@
-//! Bundles of members that were really trained: whole, or refused.
+//! Bundles of trained members are complete or refused.
 
 #![allow(
     clippy::unwrap_used,
@@ -40,7 +40,7 @@ fn documents() -> Vec<Document> {
     (0..30).map(each).collect()
 }
 
-/// Trains a member, leaves its folder under `folder`.
+/// Trains a member, and leaves its folder under `folder`.
 fn model(folder: &Path, kind: &'static str) -> PathBuf {
     let path = folder.join(kind);
     let job = Job {
@@ -67,7 +67,7 @@ fn manifest() -> BundleManifest {
     BundleManifest::new(&LabelSet::meddocan(), rule, Provenance::default(), members)
 }
 
-/// A bundle of two models and a rule, in `folder`/bundle.
+/// Writes a bundle of two models and a rule to `folder`/bundle.
 fn bundle(folder: &Path) -> PathBuf {
     let models = [("mira", model(folder, "mira")), ("ogd", model(folder, "ogd"))];
     let path = folder.join("bundle");
@@ -89,7 +89,7 @@ fn a_bundle_opens_wherever_it_is_moved_and_decides_by_its_members_votes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("moved");
     std::fs::rename(bundle(folder.path()), &path).unwrap();
-    // What it was made of is not needed any more.
+    // The sources of the bundle are no longer needed.
     std::fs::remove_dir_all(folder.path().join("mira")).unwrap();
     let bundle = Bundle::open(&path, &Dictionary::builtin()).unwrap();
     assert_eq!(bundle.manifest, BundleManifest::read(&path).unwrap());
@@ -120,7 +120,7 @@ fn a_member_that_was_altered_or_taken_from_elsewhere_is_refused_by_name() {
     std::fs::write(&weights, &whole).unwrap();
     Bundle::open(&path, &Dictionary::builtin()).unwrap();
 
-    // Sound by itself, but not the one that the bundle was made with.
+    // The model is valid, but not the one that the bundle was built with.
     for file in ["weights.bin", "member.toml"] {
         std::fs::copy(
             path.join("members/mira").join(file),
@@ -144,7 +144,7 @@ fn what_is_wrong_with_a_page_is_named_by_its_key() {
             "format = 9",
             "bundle format 9, but this program has 1",
         ),
-        ("meddocan", "klingon", "neither a set that ships"),
+        ("meddocan", "klingon", "neither a built-in set"),
         ("FECHAS = 1", "MOONS = 1", "key `combine.thresholds.MOONS`"),
         (
             "FECHAS = 1",
@@ -237,7 +237,7 @@ fn a_version_is_taken_up_and_taken_back_and_nothing_but_a_whole_bundle_becomes_o
     let second = publish().unwrap();
     let versions = Versions::of(&folder).unwrap();
     assert_eq!(versions.used().unwrap(), [second.clone(), first.clone()]);
-    // What both have is there once.
+    // A file that both versions have is stored once.
     let file = |version: &str, name: &str| {
         let file = std::fs::metadata(versions.path(version).join(name)).unwrap();
         std::os::unix::fs::MetadataExt::ino(&file)

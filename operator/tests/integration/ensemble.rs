@@ -178,7 +178,7 @@ fn pruning_reports_each_threshold_s_path_and_refuses_what_does_not_fit() {
             &["--keep", "crf"][..],
             "no member `crf`; choose from mira, ogd, naive-bayes",
         ),
-        (&["--floor", "characters:2"], "is no floor"),
+        (&["--floor", "characters:2"], "is not a floor"),
         (&["--ceiling", "1"], "a ceiling needs to know what members cost"),
         (&["--costs", report], "no cost of `mira`"),
         (&["--costs", "nowhere.json"], "--costs nowhere.json"),

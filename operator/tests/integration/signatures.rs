@@ -106,18 +106,18 @@ fn a_bundle_is_used_only_as_one_of_the_keys_signed_it() {
     trusted.sign(&bundle);
     assert!(redact(&[&key]).expect(0).out.contains("[PHONE]"));
     assert!(redact(&[&second, &key]).expect(0).out.contains("[PHONE]"));
-    let refused = redact(&[&second]).expect(2).says("by none of the keys");
+    let refused = redact(&[&second]).expect(2).says("none of the keys made it");
     assert!(refused.out.is_empty(), "nothing was redacted by it");
 
     let page = bundle.join("bundle.toml");
     let whole = std::fs::read_to_string(&page).unwrap();
     std::fs::write(&page, whole.replace("documents = 0", "documents = 1")).unwrap();
-    redact(&[&key]).expect(2).says("not what it signs");
+    redact(&[&key]).expect(2).says("does not match the manifest");
     std::fs::write(&page, whole).unwrap();
 
     std::fs::write(bundle.join("bundle.toml.minisig"), "signed\n").unwrap();
-    redact(&[&key]).expect(2).says("is no signature of minisign");
-    redact(&[&page]).expect(2).says("is no public key of minisign");
+    redact(&[&key]).expect(2).says("is not a minisign signature");
+    redact(&[&page]).expect(2).says("is not a minisign public key");
     redact(&[]).expect(2).says("names no key");
 }
 

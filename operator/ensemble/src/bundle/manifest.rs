@@ -1,4 +1,4 @@
-//! `bundle.toml`: what an ensemble is made of, where it comes from, what it was measured to do and to cost.
+//! `bundle.toml`: the parts of an ensemble, their provenance, and the measured quality and cost.
 
 use lethe_core::{LabelSet, TOKENIZER_VERSION, VoteSpec};
 use serde::{Deserialize, Serialize};
@@ -12,25 +12,25 @@ pub const BUNDLE_VERSION: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BundleManifest {
-    /// [`BUNDLE_VERSION`] of the writer.
+    /// The [`BUNDLE_VERSION`] of the writer.
     pub format: u32,
-    /// [`TOKENIZER_VERSION`] that the members were trained over.
+    /// The [`TOKENIZER_VERSION`] that the members were trained with.
     pub tokenizer: u32,
-    /// The label set that decisions are in: the name of one that ships, or the set itself as TOML.
+    /// The label set of the decisions: the name of a built-in set, or the set itself as TOML.
     pub labels: String,
     /// The digest of the base bundle, if this bundle was trained on a site's corrections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corrects: Option<String>,
-    /// How members are combined.
+    /// How the members are combined.
     pub combine: Rule,
-    /// What it was fitted to.
+    /// The data that it was fitted to.
     pub provenance: Provenance,
-    /// What it was measured to do, and where.
+    /// Its measurements.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measured: Vec<Measured>,
-    /// The members that are left, the best of cross-validation first: their order is their rank.
+    /// The remaining members, the best of cross-validation first: their order is their rank.
     pub members: Vec<Part>,
-    /// The digest of the file that the page was read from or written to.
+    /// The digest of the file that the manifest was read from or written to.
     #[serde(skip)]
     pub(super) file_digest: Option<String>,
 }
@@ -42,13 +42,13 @@ pub struct BundleManifest {
 pub enum Rule {
     /// Votes over identical spans (Kim 2019, 2020), pruned or not.
     Voting(VoteSpec),
-    /// A combiner that was fitted, in a file of its own.
+    /// A fitted combiner, in a file of its own.
     Fitted {
         /// One of [`Fitted::KINDS`](crate::Fitted::KINDS).
         kind: String,
         /// The file's digest.
         digest: String,
-        /// Rule members that it was not fitted on, the last of the members: their spans are redacted, too.
+        /// Rule members that it was not fitted on; they must come last. Their spans are redacted too.
         #[serde(default, alias = "beside", skip_serializing_if = "Vec::is_empty")]
         union_rules: Vec<String>,
     },
@@ -60,7 +60,7 @@ pub enum Rule {
 pub struct Part {
     /// Its name in votes and audit.
     pub name: String,
-    /// What it is, as an engine's configuration says it; paths are relative to the bundle.
+    /// Its kind and settings, as in an engine's configuration; paths are relative to the bundle.
     pub member: toml::Table,
     /// The digest of what it reads: a model's manifest, which holds those of its files. Rules read nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,7 +73,7 @@ pub struct Part {
     pub cost: Option<f64>,
 }
 
-/// What an ensemble was fitted to.
+/// The data that an ensemble was fitted to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
@@ -81,11 +81,11 @@ pub struct Provenance {
     pub version: String,
     /// The seed.
     pub seed: u64,
-    /// How many documents' cross-validated predictions it was fitted to.
+    /// The number of documents whose cross-validated predictions it was fitted to.
     pub documents: usize,
-    /// SHA-256 over their ids, texts and gold marks, in order.
+    /// SHA-256 over their ids, texts and gold annotations, in order.
     pub data: String,
-    /// What it was fitted for, in words: an objective, with its floor and ceiling.
+    /// The objective in words, with its floor and ceiling.
     #[serde(default)]
     pub objective: String,
 }
@@ -94,9 +94,9 @@ pub struct Provenance {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measured {
-    /// On what, in words.
+    /// The data, in words.
     pub on: String,
-    /// On how many documents.
+    /// The number of documents.
     pub documents: usize,
     /// Strict micro-F1 with its 95 % interval over documents, all 0 to 1.
     pub f1: [f64; 3],
@@ -108,7 +108,7 @@ pub struct Measured {
 }
 
 impl BundleManifest {
-    /// Creates a page of this program's versions.
+    /// Creates a manifest with this program's versions.
     pub fn new(labels: &LabelSet, combine: Rule, provenance: Provenance, members: Vec<Part>) -> Self {
         let ships = LabelSet::built_in_set(labels.id()).is_some_and(|set| set.to_toml() == labels.to_toml());
         Self {
@@ -128,10 +128,11 @@ impl BundleManifest {
         }
     }
 
-    /// Returns the SHA-256 of `bundle.toml`, which identifies the bundle, since it holds the digests of all that its members read.
+    /// Returns the SHA-256 of `bundle.toml`, which identifies the bundle, since it holds the digests of all
+    /// files that its members read.
     ///
-    /// It is that of the file's bytes as the page was last read or written: a bundle that an earlier version wrote, under earlier
-    /// names of keys, keeps its digest.
+    /// It covers the file's bytes as last read or written, so that a bundle from an earlier version, with
+    /// earlier names of keys, keeps its digest.
     pub fn digest(&self) -> String {
         if let Some(digest) = &self.file_digest {
             return digest.clone();

@@ -1,4 +1,4 @@
-//! Making a bundle's folder.
+//! Builds a bundle's folder.
 
 use std::path::Path;
 
@@ -8,11 +8,11 @@ use lethe_members::mixture;
 use super::{BundleError, BundleManifest, COMBINER, MANIFEST, Part, Rule, io, sha256};
 use crate::Fitted;
 
-/// Where models lie in a bundle.
+/// The subfolder of the models in a bundle.
 const MEMBERS: &str = "members";
 
 impl Part {
-    /// Creates a trained model as a member: `write` copies its folder.
+    /// Creates a part from a trained model; `write` copies its folder.
     pub fn model(name: &str) -> Self {
         let mut member = toml::Table::new();
         member.insert("kind".to_owned(), "model".into());
@@ -20,7 +20,7 @@ impl Part {
         Self::of(name, member)
     }
 
-    /// Creates a member that nobody trains, with its default settings.
+    /// Creates a rule member with its default settings.
     pub fn rule(kind: &str) -> Self {
         let mut member = toml::Table::new();
         member.insert("kind".to_owned(), kind.into());
@@ -39,8 +39,8 @@ impl Part {
 }
 
 impl BundleManifest {
-    /// Combines by a fitted combiner, whose file it writes into the bundle's folder. The spans of members that it was not fitted
-    /// on are redacted in addition.
+    /// Sets a fitted combiner, and writes its file into the bundle's folder. The spans of members that it was
+    /// not fitted on are redacted in addition.
     ///
     /// # Errors
     /// [`BundleError`].
@@ -65,11 +65,11 @@ impl BundleManifest {
         Ok(())
     }
 
-    /// Writes a bundle: copies the folders of its models, `source` says where each lies by the member's name, and then, when
-    /// all of it is there, the page with their digests.
+    /// Writes a bundle: copies the folders of its models, which `source` locates by the member's name, and
+    /// then writes the manifest with their digests.
     ///
     /// # Errors
-    /// [`BundleError`]: a folder without a page is no bundle.
+    /// [`BundleError`]: a folder without a manifest is not a bundle.
     pub fn write<'s>(
         &mut self,
         folder: &Path,

@@ -1,8 +1,9 @@
-//! A threshold for each category of labels, and the score from which a single vote suffices, once the members are chosen.
+//! Fits a threshold for each category of labels, and the score from which a single vote suffices, once the
+//! members are chosen.
 //!
-//! Names and dates are not missed in the same way, so one threshold for both gives something away. Coordinate ascent:
-//! category by category the threshold that makes the objective best is taken, and again from the first until none
-//! changes. Only what is strictly better is taken, so it ends.
+//! Members miss names and dates in different ways, so one threshold for both is not optimal. Coordinate
+//! ascent takes the threshold with the best objective, category by category, and starts again until none
+//! changes. It takes only strict improvements, so it ends.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use lethe_core::{LabelSet, Voting};
 use super::report::{ByCategory, CategoryThreshold, Point};
 use super::{Evaluator, Tried};
 
-/// The scores that are tried as the least for a single vote.
+/// The minimum scores for a single vote that are tried.
 const SCORES: &[f32] = &[0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999];
 const NEVER: f32 = f32::INFINITY;
 
@@ -34,7 +35,7 @@ pub(super) fn thresholds(evaluator: &Evaluator<'_>, labels: &LabelSet, chosen: T
         for ids in categories.values() {
             let mut kept = (voting.thresholds[ids[0]], voting.solo_min_scores[ids[0]]);
             for threshold in 1..=chosen.members.len() {
-                // Where one vote is enough, no score need suffice.
+                // If one vote is enough, no score is needed.
                 let some = if evaluator.options.solo_min_scores && threshold > 1 {
                     SCORES
                 } else {

@@ -1,10 +1,10 @@
-//! The Pareto front of what was looked at: sets that no other beats in recall, F1 and cost at once.
+//! The Pareto front of the evaluated sets: those that no other set beats in recall, F1 and cost at once.
 
 use super::{Point, Tried};
 
-/// Sets that no other one is at least as good as in covered characters of gold's, strict F1 and cost, and better in
-/// one. Of sets that are equal in all three the one of fewer members, then of the lower threshold, stands for all.
-/// Cheapest first, then by F1.
+/// Returns the sets for which no other set is at least as good in covered gold characters, strict F1 and
+/// cost, and better in one. Among sets that are equal in all three, the one with fewer members, then with the
+/// lower threshold, represents the others. Sorted by ascending cost, then by descending F1.
 pub(super) fn front(tried: &[Tried]) -> Vec<Point> {
     let mut order: Vec<&Tried> = tried.iter().collect();
     order.sort_by(|a, b| {
@@ -15,7 +15,8 @@ pub(super) fn front(tried: &[Tried]) -> Vec<Point> {
             .then(a.threshold.cmp(&b.threshold))
             .then(a.members.0.cmp(&b.members.0))
     });
-    // Whatever comes later costs as much or more, so it has to be better in one of the others than each before it.
+    // Every later set costs at least as much, so it must be better in one of the other measures than each
+    // before it.
     let mut kept: Vec<&Tried> = Vec::new();
     for next in order {
         let dominated = kept

@@ -1,4 +1,4 @@
-//! What pruning found as one HTML page: no script, nothing from elsewhere, no words of the notes.
+//! The report of pruning as one HTML page, without scripts, external resources or text of the notes.
 
 mod tables;
 
@@ -21,16 +21,16 @@ svg .dot-chosen { fill: var(--bad); }
 const EXPLAINED: &str = "\
 <h2 id=\"guide\">How to read this</h2>
 <dl>
-<dt>Threshold</dt><dd>Votes that a span needs: members that have it with the same label, start and end.</dd>
-<dt>Pruned</dt><dd>For each threshold one member after another is dropped, always the one without which the objective is \
-highest, until it no longer improves (Kim and Meystre 2019). A drop that changes nothing is taken: what is left costs \
-less. Rows in grey go on beyond that.</dd>
-<dt>Covered</dt><dd>Gold's characters that are under a decided span, whatever its label: what is not covered leaks.</dd>
-<dt>Front</dt><dd>Of all sets that were looked at those that no other is at least as good as in covered characters, F1 \
-and cost, and better in one.</dd>
-<dt>Found alone</dt><dd>Before the vote: gold spans that no other member of the set has, and characters of gold's that no \
+<dt>Threshold</dt><dd>Votes that a span needs: members that predict it with the same label, start and end.</dd>
+<dt>Pruned</dt><dd>For each threshold, members are dropped one by one, always the one without which the objective is \
+highest, until it no longer improves (Kim and Meystre 2019). A drop that changes nothing is taken, because the \
+remaining set costs less. Grey rows continue after the stop.</dd>
+<dt>Covered</dt><dd>Gold characters within a decided span, whatever its label. Characters that are not covered leak.</dd>
+<dt>Front</dt><dd>The evaluated sets for which no other set is at least as good in covered characters, F1 and cost, and \
+better in one.</dd>
+<dt>Found alone</dt><dd>Before the vote: gold spans that no other member of the set predicts, and gold characters that no \
 other covers.</dd>
-<dt>Saved</dt><dd>What the set would cost less without the member. What it shares with others is not saved.</dd>
+<dt>Saved</dt><dd>The cost that the set would save without the member. Costs that it shares with others are not saved.</dd>
 </dl>
 ";
 
@@ -64,9 +64,9 @@ pub fn page(pruned: &Pruned, held_out: &[HeldOut], title: &str) -> String {
         "<footer>Objective {}; {}{}.</footer>\n",
         escape(&pruned.objective.to_string()),
         if pruned.redact_uncovered {
-            "what winners leave of beaten spans is covered"
+            "parts of overruled spans that no winner covers are redacted"
         } else {
-            "what winners leave of beaten spans is let go"
+            "parts of overruled spans that no winner covers are not redacted"
         },
         match pruned.agreement {
             Agreement::Exact => "",
@@ -90,18 +90,18 @@ fn head(out: &mut String, pruned: &Pruned, held_out: &[HeldOut]) {
         escape(&pruned.objective.to_string())
     ));
     out.push_str(
-        "<p class=\"calm\">This page shows no words of the notes: errors are given by document and byte.</p>\n",
+        "<p class=\"calm\">This page shows no text of the notes: errors are listed by document and byte.</p>\n",
     );
     if !chosen.meets {
-        out.push_str("<p class=\"warning\">No set that was looked at keeps the bounds; what follows is the nearest to them.</p>\n");
+        out.push_str("<p class=\"warning\">No evaluated set meets the bounds; this report shows the nearest one.</p>\n");
     }
     let how = if pruned.by_stop_rule {
         ""
     } else {
-        ", the best of all sets that were looked at"
+        ", the best of all evaluated sets"
     };
     out.push_str(&format!(
-        "<p>Left: <strong>{}</strong>, {} needed{how}. F1 {}, precision {}, recall {}, characters covered {}{}.</p>\n",
+        "<p>Chosen: <strong>{}</strong>, {} needed{how}. F1 {}, precision {}, recall {}, characters covered {}{}.</p>\n",
         escape(&pruned.names().join(", ")),
         counted(u64::from(chosen.threshold), "vote"),
         percent(chosen.tally.f1()),
@@ -128,7 +128,7 @@ fn head(out: &mut String, pruned: &Pruned, held_out: &[HeldOut]) {
     let met = &pruned.best_met;
     if pruned.by_stop_rule && met.value > chosen.value {
         out.push_str(&format!(
-            "<p class=\"note\">A set that the rule passes by does better where it was chosen: {} at threshold {}, with {}.</p>\n",
+            "<p class=\"note\">A set that the rule does not choose is better on the fitting documents: {} at threshold {}, with {}.</p>\n",
             percent(met.value),
             met.threshold,
             counted(met.members.len() as u64, "member")
@@ -136,8 +136,8 @@ fn head(out: &mut String, pruned: &Pruned, held_out: &[HeldOut]) {
     }
 }
 
-/// Returns the papers' figure as an SVG file: F1 against the threshold on held-out documents, or, without, on
-/// those that were pruned by.
+/// Returns the papers' figure as an SVG file: F1 against the threshold on held-out documents, or else on the
+/// fitting documents.
 pub fn picture(pruned: &Pruned, held_out: Option<&HeldOut>) -> String {
     let drawing = held_out.map_or_else(|| fitted_curve(pruned), |one| evaluated_curve(pruned, one));
     alone(&drawing, &style())
@@ -159,12 +159,12 @@ fn fitted_curve(pruned: &Pruned) -> String {
     curve(&curves, best)
 }
 
-/// The papers' figure over the documents that were pruned by.
+/// Writes the papers' figure for the fitting documents.
 fn fitted(out: &mut String, pruned: &Pruned) {
     figure(
         out,
         &fitted_curve(pruned),
-        "Strict micro-F1 against the threshold, on the documents that were pruned by. The axis does not begin at 0.",
+        "Strict micro-F1 against the threshold, on the documents that pruning was fitted to. The axis does not begin at 0.",
     );
     tables::thresholds(out, pruned);
 }
@@ -188,23 +188,23 @@ fn evaluated_curve(pruned: &Pruned, held_out: &HeldOut) -> String {
     curve(&curves, best)
 }
 
-/// The same over other documents.
+/// Writes the same figure for other documents.
 fn evaluated(out: &mut String, pruned: &Pruned, held_out: &HeldOut) {
     out.push_str(&format!("<h3>On {}</h3>\n", escape(&held_out.name)));
     figure(
         out,
         &evaluated_curve(pruned, held_out),
-        "Strict micro-F1 against the threshold, on documents that nothing was chosen on. The axis does not begin at 0.",
+        "Strict micro-F1 against the threshold, on held-out documents. The axis does not begin at 0.",
     );
     tables::held_out(out, pruned, held_out);
 }
 
-/// What the figure shows of a threshold.
+/// One threshold in the figure.
 struct At {
     threshold: u32,
     all: f64,
     pruned: f64,
-    /// Members.
+    /// The number of members.
     left: usize,
 }
 

@@ -8,16 +8,16 @@ use super::report::{Path, Point, Step};
 use super::{Evaluator, Tried, without};
 use crate::PredictionSet;
 
-/// A threshold's path from all members to the last that can be dropped.
+/// A threshold's path from all members to the last drop.
 pub(super) struct Eliminated {
     start: Tried,
     /// The members that were dropped, and what was left.
     steps: Vec<(usize, Tried)>,
-    /// Steps that the rule takes.
+    /// The number of steps that the rule takes.
     stop: usize,
 }
 
-/// Drops one member after another, and puts everything that was looked at into `tried`.
+/// Drops one member after another, and appends every evaluated set to `tried`.
 pub(super) fn eliminate(
     evaluator: &Evaluator<'_>,
     threshold: u32,
@@ -28,7 +28,7 @@ pub(super) fn eliminate(
     let start = evaluator.evaluate(&voting, all);
     tried.push(start);
     let (mut now, mut steps, mut stop) = (start, Vec::new(), None);
-    // The worst-ranked first: it is the one that goes where nothing else decides.
+    // The worst-ranked come first: they are dropped if nothing else decides.
     let mut order: Vec<usize> = all.iter().collect();
     order.sort_by_key(|&member| (std::cmp::Reverse(evaluator.ranks[member]), member));
     while now.members.len() > evaluator.least(threshold) {
@@ -56,11 +56,11 @@ pub(super) fn eliminate(
     }
 }
 
-/// Which of two drops from `now` is better (greater).
+/// Compares two drops from `now`; the better is greater.
 ///
-/// Under the ceiling that is the order of sets. Above it that order would always drop the dearest member, so there the
-/// drop is better that keeps more for each µs it saves: first of recall that the floor asks for, then of the measure.
-/// Members that save nothing go last.
+/// Under the ceiling this is the order of sets. Above it that order would always drop the most expensive
+/// member, so there the better drop keeps more for each µs it saves: first of the recall that the floor
+/// requires, then of the measure. Members that save nothing go last.
 fn prefer(now: &Tried, one: &Tried, other: &Tried) -> Ordering {
     let saved = |next: &Tried| now.standing.cost - next.standing.cost;
     let saves = |next: &Tried| now.standing.excess > 0.0 && saved(next) > 0.0;
@@ -78,7 +78,7 @@ fn prefer(now: &Tried, one: &Tried, other: &Tried) -> Ordering {
 }
 
 impl Eliminated {
-    /// Where the rule stops.
+    /// Returns the set where the rule stops.
     pub(super) fn stopped(&self) -> Tried {
         match self.stop.checked_sub(1).and_then(|last| self.steps.get(last)) {
             Some((_, left)) => *left,
@@ -86,7 +86,7 @@ impl Eliminated {
         }
     }
 
-    /// As the report has it.
+    /// Converts the path for the report.
     pub(super) fn told(self, predictions: &PredictionSet) -> Path {
         let step = |(dropped, left): &(usize, Tried)| Step {
             dropped: *dropped,

@@ -1,5 +1,6 @@
-//! What pruning found. Serialised, these structs are the JSON format `lethe-pruning`, version 1: fields are added,
-//! never renamed or given another meaning, without a higher version. Names, numbers and coordinates, no note text.
+//! The report of pruning. Serialised, these structs are the JSON format `lethe-pruning`, version 1: fields
+//! are added, and never renamed or redefined without a higher version. It contains names, numbers and
+//! coordinates, but no note text.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,14 +13,14 @@ use crate::{Cost, Objective, PredictionSet, Tally, VoteIndex};
 pub(super) const FORMAT: &str = "lethe-pruning";
 pub(super) const VERSION: u32 = 1;
 
-/// Members, pruned.
+/// The result of pruning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pruned {
     /// `lethe-pruning`.
     pub format: String,
-    /// Goes up when a field changes its meaning.
+    /// Raised when a field changes its meaning.
     pub version: u32,
-    /// What was pruned for.
+    /// The objective.
     pub objective: Objective,
     /// Whether the parts of overruled spans that no winner covers are redacted.
     pub redact_uncovered: bool,
@@ -31,21 +32,21 @@ pub struct Pruned {
     pub require_corroboration: bool,
     /// Documents on which members were scored.
     pub documents: u64,
-    /// All members; elsewhere they are named by their place here.
+    /// All members; other fields refer to them by index.
     pub members: Vec<PrunedMember>,
-    /// One a threshold.
+    /// One path per threshold.
     pub paths: Vec<Path>,
-    /// The set that is left, with its threshold.
+    /// The chosen set with its threshold.
     pub chosen: Point,
-    /// Whether it is where the paper's rule stops; else, with a floor or a ceiling, the best that was looked at.
+    /// Whether the paper's rule stops there; else, with a floor or a ceiling, it is the best evaluated set.
     pub by_stop_rule: bool,
-    /// The best set that was looked at on any path.
+    /// The best evaluated set on any path.
     pub best_met: Point,
-    /// Thresholds by category for the chosen set, if asked for.
+    /// Thresholds by category for the chosen set, if requested.
     pub by_category: Option<ByCategory>,
-    /// Of all sets that were looked at those that no other beats in covered characters, F1 and cost; cheapest first.
+    /// The evaluated sets that no other set beats in covered characters, F1 and cost; cheapest first.
     pub front: Vec<Point>,
-    /// What each of all members is worth, and what all miss.
+    /// The value of each of all members, and the errors that they share.
     pub all: Left,
     /// The same of the chosen set.
     pub pruned: Left,
@@ -56,7 +57,7 @@ pub struct Pruned {
 pub struct PrunedMember {
     /// Its name.
     pub name: String,
-    /// Its place by strict F1, 0 the best.
+    /// Its rank by strict F1, 0 the best.
     pub rank: u32,
     /// Whether it is never dropped.
     pub keep: bool,
@@ -64,7 +65,7 @@ pub struct PrunedMember {
     pub always_redact: bool,
     /// µs per token, if known.
     pub cost: Option<Cost>,
-    /// How it does by itself.
+    /// Its results alone.
     pub tally: Tally,
 }
 
@@ -73,29 +74,29 @@ pub struct PrunedMember {
 pub struct Point {
     /// Votes needed.
     pub threshold: u32,
-    /// Members by their place, ascending.
+    /// Indices of the members, ascending.
     pub members: Vec<usize>,
-    /// How it does.
+    /// Its results.
     pub tally: Tally,
     /// The objective's measure.
     pub value: f64,
     /// µs per token; 0 where no cost is known.
     pub cost: f64,
-    /// Whether floor and ceiling are kept.
+    /// Whether floor and ceiling are met.
     pub meets: bool,
 }
 
-/// One threshold's elimination, down to as many members as it takes votes (to one, if single votes of some are enough),
-/// or to those that are never dropped.
+/// One threshold's elimination, down to as many members as votes are needed (to one, if single votes of some
+/// are enough), or to those that are never dropped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Path {
     /// Votes needed.
     pub threshold: u32,
     /// All members.
     pub start: Point,
-    /// One drop after another.
+    /// The drops in order.
     pub steps: Vec<Step>,
-    /// Steps that the paper's rule takes; those after it are for the report.
+    /// The number of steps that the paper's rule takes; those after it are for the report.
     pub stop: usize,
 }
 
@@ -106,23 +107,24 @@ pub struct Step {
     pub dropped: usize,
     /// Its name.
     pub name: String,
-    /// What is left.
+    /// The remaining set.
     pub left: Point,
 }
 
 /// Thresholds by category.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ByCategory {
-    /// One a category that gold or a member has, by name.
+    /// One entry per category that gold or a member has, by name.
     pub categories: Vec<CategoryThreshold>,
     /// The same by label id, as [`Voting::thresholds`] takes them.
     pub thresholds: Vec<u32>,
     /// The score from which a single vote suffices, by label id; a label without an entry has no such score.
     #[serde(default)]
     pub solo_min_scores: Vec<Option<f32>>,
-    /// What the chosen set comes to with them; its `threshold` is that of labels in no category above.
+    /// The results of the chosen set with these thresholds; its `threshold` applies to labels in no category
+    /// above.
     pub point: Point,
-    /// Times that all categories were gone through.
+    /// The number of rounds over all categories.
     pub rounds: u32,
 }
 
@@ -138,16 +140,16 @@ pub struct CategoryThreshold {
     pub solo_min_score: Option<f32>,
 }
 
-/// What the members of a set are worth.
+/// The value of the members of a set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Left {
-    /// Members by their place, ascending; the next two lists are in this order.
+    /// Indices of the members, ascending; the next two lists are in this order.
     pub members: Vec<usize>,
-    /// What only this one of them finds, before the vote.
+    /// What only this member finds, before the vote.
     pub alone: Vec<UniqueFinds>,
     /// The vote without it, at the chosen threshold.
     pub without: Vec<LeftOut>,
-    /// What all of them miss.
+    /// The errors that all of them share.
     pub shared_errors: SharedErrors,
 }
 
@@ -156,20 +158,20 @@ pub struct Left {
 pub struct LeftOut {
     /// µs per token that are saved.
     pub saved: f64,
-    /// What the vote comes to.
+    /// The results of the vote.
     pub tally: Tally,
 }
 
 /// The thresholds scored on held-out documents: the papers' figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeldOut {
-    /// What these documents are called.
+    /// The name of these documents.
     pub name: String,
-    /// Documents.
+    /// The number of documents.
     pub documents: u64,
-    /// Each member by itself.
+    /// Each member alone.
     pub members: Vec<Tally>,
-    /// One a threshold.
+    /// One entry per threshold.
     pub thresholds: Vec<HeldOutThreshold>,
     /// The chosen set, thresholds by category included if there are any.
     pub chosen: Tally,
@@ -182,7 +184,7 @@ pub struct HeldOutThreshold {
     pub threshold: u32,
     /// All members.
     pub all: Tally,
-    /// The set that the paper's rule stops at.
+    /// The set where the paper's rule stops.
     pub pruned: Tally,
 }
 
@@ -198,7 +200,7 @@ impl Point {
         }
     }
 
-    /// Its members as a set.
+    /// Returns its members as a set.
     pub fn set(&self) -> MemberSet {
         self.members
             .iter()
@@ -206,25 +208,25 @@ impl Point {
     }
 }
 
-/// Returns the score from which a single vote suffices; infinite where no score does.
+/// Returns the score from which a single vote suffices; infinite if no score does.
 fn bound(score: Option<f32>) -> f32 {
     score.unwrap_or(f32::INFINITY)
 }
 
 impl ByCategory {
-    /// What was chosen for this category, if anything was.
+    /// Returns the threshold that was chosen for this category, if any.
     fn of(&self, category: &str) -> Option<&CategoryThreshold> {
         self.categories.iter().find(|one| one.category == category)
     }
 
-    /// As [`Voting::solo_min_scores`] takes it.
+    /// Returns the scores for [`Voting::solo_min_scores`].
     fn solo_min_scores(&self) -> Vec<f32> {
         self.solo_min_scores.iter().copied().map(bound).collect()
     }
 }
 
 impl Path {
-    /// Where the paper's rule stops.
+    /// Returns the set where the paper's rule stops.
     pub fn stopped(&self) -> &Point {
         match self.stop.checked_sub(1).and_then(|last| self.steps.get(last)) {
             Some(step) => &step.left,
@@ -234,8 +236,8 @@ impl Path {
 }
 
 impl Pruned {
-    /// Returns the vote of the chosen members alone, in the order of [`Pruned::chosen`]: their places among
-    /// them are its indices.
+    /// Returns the vote of the chosen members alone, in the order of [`Pruned::chosen`]: its member indices
+    /// are positions in that list.
     pub fn voting(&self) -> Voting {
         let members = &self.chosen.members;
         let always = members.iter().enumerate();
@@ -254,7 +256,7 @@ impl Pruned {
         }
     }
 
-    /// Names of the chosen members, in the order of [`Pruned::voting`].
+    /// Returns the names of the chosen members, in the order of [`Pruned::voting`].
     pub fn names(&self) -> Vec<&str> {
         let name = |&member: &usize| self.members[member].name.as_str();
         self.chosen.members.iter().map(name).collect()
@@ -306,7 +308,7 @@ impl Pruned {
         let chosen_for: Vec<_> = self.by_category.as_ref().map_or_else(Vec::new, by_label);
         let chosen = Voting {
             threshold: self.chosen.threshold,
-            // By name: these documents' labels may be another set.
+            // Thresholds are mapped by name, because these documents may have another label set.
             thresholds: (chosen_for.iter())
                 .map(|by| by.map_or(self.chosen.threshold, |by| by.threshold))
                 .collect(),
@@ -326,7 +328,7 @@ impl Pruned {
         })
     }
 
-    /// Places by rank among these members: 0 the best.
+    /// Returns the ranks among these members, 0 the best.
     fn ranks_of(&self, members: &[usize]) -> Vec<u32> {
         let better = |member: usize, other: usize| self.members[other].rank < self.members[member].rank;
         members

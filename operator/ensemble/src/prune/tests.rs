@@ -4,7 +4,8 @@ use super::*;
 use crate::prediction_set::tests::document;
 use crate::{Floor, Measure};
 
-/// Twelve words, one a span; a member is the words it finds (lower case: under another label).
+/// Twelve words, one per span; a member is given by the words that it finds (in lower case: under another
+/// label).
 const TEXT: &str = "aa bb cc dd ee ff gg hh ii jj kk ll";
 const GOLD: &str = "ABCDEFGH";
 
@@ -40,7 +41,8 @@ fn dropped(path: &Path) -> Vec<usize> {
 
 #[test]
 fn the_member_goes_without_which_f1_is_highest_until_it_no_longer_improves() {
-    // At one vote the two that make things up go, the worse first; the other two complete each other.
+    // With one vote needed, the two members with false positives go, the worse first; the other two
+    // complement each other.
     let predictions = predictions(&["ABCDE", "DEFGH", "ABCIJ", "GHIJKL"]);
     let pruned = prune(&predictions, &PruneOptions::default()).unwrap();
     let first = &pruned.paths[0];
@@ -131,7 +133,7 @@ fn under_a_ceiling_what_keeps_most_for_its_cost_stays_and_a_bound_that_cannot_be
 
 #[test]
 fn looking_at_every_set_finds_what_dropping_one_at_a_time_passes_by() {
-    // The first is the best alone, but the other two complete each other for less.
+    // The first is the best alone, but the other two complement each other at a lower cost.
     let predictions = predictions(&["ABCDEFG", "ABCDI", "EFGHJ", "ABIJKL"]);
     let with = |every_set| {
         let options = PruneOptions {
@@ -170,7 +172,7 @@ fn looking_at_every_set_finds_what_dropping_one_at_a_time_passes_by() {
 
 #[test]
 fn a_category_gets_the_threshold_that_serves_it_and_the_vote_of_the_rest_is_as_recorded() {
-    // Names are found by one each, cities are made up by one each.
+    // Names are found by one member each; cities are false positives of one member each.
     let predictions = predictions(&["ABCDEFij", "ABGHkl", "CDEFGHi"]);
     let options = PruneOptions {
         by_category: true,
@@ -273,7 +275,7 @@ fn the_report_reads_back_and_its_page_is_well_formed_and_needs_nothing_else() {
     assert_eq!(page.matches("<svg").count(), 3);
 }
 
-/// Tags that are not closed in order; those of a page that is well-formed are none.
+/// Returns the tags that are not closed in order; a well-formed page has none.
 fn unclosed(page: &str) -> Vec<String> {
     let mut open = Vec::new();
     for tag in page.split('<').skip(2) {

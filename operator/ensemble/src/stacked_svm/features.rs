@@ -1,4 +1,5 @@
-//! How far members agree on a span, as features: which members predict the same span, which contradict it and how, and the span's label.
+//! Features of the members' agreement on a span: which members predict the same span, which contradict it and
+//! how, and the span's label.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +9,15 @@ use crate::candidates::{Candidate, candidates};
 use crate::dual::Row;
 use crate::tags::touched;
 
-/// How a member can stand to a span: it says exactly this; the same place, but another label; a place that overlaps, with
-/// the same label; with another.
+/// The relations between a member and a span: it predicts exactly this; the same place with another label; an
+/// overlapping place with the same label; an overlapping place with another label.
 const WAYS: usize = 4;
 
-/// Spans of more tokens than this count as of this many.
+/// Longer spans count as this many tokens.
 const LONGEST: usize = 6;
 
-/// Where each feature has its place: [`WAYS`] a member, how many members for each way, whose votes weighed by rank, each
-/// number of votes, the label, the length, and 1.
+/// The index of each feature: [`WAYS`] per member, the number of members for each way, the votes weighted by
+/// rank, each number of votes, the label, the length, and a constant 1.
 pub(super) struct Features<'a> {
     ranks: &'a [u32],
     labels: usize,
@@ -84,7 +85,7 @@ impl<'a> Features<'a> {
             push(&mut row, at, count as f32 / members as f32);
             at += 1;
         }
-        // The best member's vote weighs as many as there are members, the last one's 1.
+        // The best member's vote has the weight of the number of members, the last one's has 1.
         let weight = |member: usize| (members as u32).saturating_sub(self.ranks[member]) as f32;
         let all: f32 = (0..members).map(weight).sum();
         let voted = candidate.members.iter().filter(|&member| member < members);
@@ -115,7 +116,8 @@ fn push(row: &mut Row, at: usize, value: f32) {
 /// A member's annotations, those of about the same length together: with one that spans the whole note among them, those that overlap a
 /// short one are still found among a few.
 struct ByLength<'a> {
-    /// The most bytes that one may have, and those of more than half as many, by their start.
+    /// The maximum length of each class in bytes, and the annotations of more than half of it, by their
+    /// start.
     classes: Vec<(usize, Vec<&'a Annotation>)>,
 }
 
@@ -131,7 +133,7 @@ impl<'a> ByLength<'a> {
         }
     }
 
-    /// Those that overlap a span.
+    /// Returns the annotations that overlap a span.
     fn near(&self, span: Span) -> impl Iterator<Item = &'a Annotation> {
         self.classes.iter().flat_map(move |(most, all)| {
             let from = span.start().saturating_sub(*most);
@@ -174,12 +176,12 @@ mod tests {
             .position(|c| c.span.len() == 5 && c.label.0 == 0)
             .unwrap();
         let expected: Row = vec![
-            (0, 1.0),  // m0 says it
-            (5, 1.0),  // m1 says B of it
-            (10, 1.0), // m2 says A of a part
-            (11, 1.0), // and B of another
-            (12, 1.0), // m3 says it
-            (16, 0.5), // two of four say it
+            (0, 1.0),  // m0 predicts it
+            (5, 1.0),  // m1 predicts B there
+            (10, 1.0), // m2 predicts A for a part
+            (11, 1.0), // and B for another
+            (12, 1.0), // m3 predicts it
+            (16, 0.5), // two of four predict it
             (17, 0.25),
             (18, 0.25),
             (19, 0.25),

@@ -8,7 +8,7 @@ use crate::prediction_set::tests::document;
 const TEXT: &str = "Eva Ñu — x,  Río 12 de\u{a0}mayo; ¿y Ana?";
 const LABELS: [&str; 3] = ["A", "B", "C"];
 
-/// A said thing: its first and last character, and its label.
+/// A prediction: its first and last character, and its label.
 type Mention = (usize, usize, usize);
 
 fn marks(text: &str, told: &[Mention]) -> Vec<(u32, u32, &'static str)> {
@@ -55,7 +55,7 @@ fn predictions(gold: &[Mention], members: &[Vec<Mention>]) -> PredictionSet {
     predictions
 }
 
-/// The same by the vote itself, and counted the long way.
+/// Computes the same with the vote itself, counted directly.
 fn slowly(predictions: &PredictionSet, voting: &Voting, members: MemberSet) -> (Tally, Vec<Counts>) {
     let mut tally = Tally::default();
     let mut by_label = vec![Counts::default(); LABELS.len()];
@@ -139,7 +139,7 @@ proptest! {
 fn lone_spans_are_added_up_by_their_members() {
     let gold = [(0, 2, 0), (13, 2, 0), (35, 0, 1)];
     let vote_index = VoteIndex::new(&predictions(&gold, &[gold.to_vec(), gold.to_vec()]), false);
-    // Three spans in one document, one in the other: two labels, so two sorts.
+    // There are three spans in one document and one in the other, with two labels, so two sorts.
     assert_eq!((vote_index.lone.len(), vote_index.clusters.len()), (2, 0));
     let weight = |of: fn(&Weight) -> u64| vote_index.lone.iter().map(|one| of(&one.weight)).sum::<u64>();
     assert_eq!((weight(|w| w.spans), weight(|w| w.hits)), (4, 4));

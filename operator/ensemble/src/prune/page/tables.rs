@@ -1,4 +1,4 @@
-//! The page's tables.
+//! The tables of the page.
 
 use lethe_evaluate::sheet::{CellOf, cell, classed, counted, escape, percent, table, thousands};
 
@@ -6,7 +6,7 @@ use crate::Tally;
 use crate::leak::{Missed, SharedErrors};
 use crate::prune::report::{ByCategory, CategoryThreshold, HeldOut, Left, Path, Point, Pruned};
 
-/// Cases of shared errors that the page lists; the JSON has all.
+/// The most cases of shared errors that the page lists; the JSON has all.
 const CASES: usize = 1_000;
 
 /// Returns whether costs are known.
@@ -23,7 +23,7 @@ pub(super) fn names(pruned: &Pruned, members: &[usize]) -> String {
     names.join(", ")
 }
 
-/// One row a threshold: all members, and what the rule leaves.
+/// Writes one row per threshold: all members, and the members that the rule keeps.
 pub(super) fn thresholds(out: &mut String, pruned: &Pruned) {
     let rows = pruned.paths.iter().map(|path| {
         let (all, left) = (&path.start, path.stopped());
@@ -57,7 +57,7 @@ pub(super) fn thresholds(out: &mut String, pruned: &Pruned) {
     out.push_str(&table(&head, rows.collect()));
 }
 
-/// The same on other documents, and each member by itself.
+/// Writes the same on other documents, with each member alone.
 pub(super) fn held_out(out: &mut String, pruned: &Pruned, held_out: &HeldOut) {
     let rows = held_out.thresholds.iter().map(|at| {
         let mut row = vec![
@@ -92,7 +92,7 @@ pub(super) fn held_out(out: &mut String, pruned: &Pruned, held_out: &HeldOut) {
     out.push_str(&table(&head, rows.collect()));
 }
 
-/// One threshold's path.
+/// Writes one threshold's path.
 pub(super) fn path(out: &mut String, pruned: &Pruned, path: &Path) {
     let left = path.stopped();
     let chosen = path.threshold == pruned.chosen.threshold;
@@ -148,7 +148,7 @@ pub(super) fn path(out: &mut String, pruned: &Pruned, path: &Path) {
     out.push_str("</details>\n");
 }
 
-/// Sets on the front.
+/// Writes the sets on the front.
 pub(super) fn front(out: &mut String, pruned: &Pruned) {
     let rows = pruned.front.iter().map(|point| {
         let mut row = vec![
@@ -176,7 +176,7 @@ pub(super) fn front(out: &mut String, pruned: &Pruned) {
     out.push_str(&table(&head, rows.collect()));
 }
 
-/// What each member of a set is worth and costs.
+/// Writes the value and cost of each member of a set.
 pub(super) fn members(out: &mut String, pruned: &Pruned, left: &Left) {
     let rows =
         left.members
@@ -219,7 +219,7 @@ pub(super) fn members(out: &mut String, pruned: &Pruned, left: &Left) {
     ));
 }
 
-/// Thresholds by category.
+/// Writes the thresholds by category.
 pub(super) fn categories(out: &mut String, pruned: &Pruned, by: &ByCategory) {
     out.push_str("<h2 id=\"categories\">Thresholds by category</h2>\n");
     let (one, own) = (&pruned.chosen.tally, &by.point.tally);
@@ -247,10 +247,10 @@ pub(super) fn categories(out: &mut String, pruned: &Pruned, by: &ByCategory) {
     out.push_str(&table(&head, rows.map(row).collect()));
 }
 
-/// What all members of a set miss.
+/// Writes the errors that all members of a set share.
 pub(super) fn shared(out: &mut String, what: &str, errors: &SharedErrors, list: bool) {
     out.push_str(&format!(
-        "<h3>{}</h3>\n<p>{} of {} gold spans no member has exactly; {} of them leak a letter or digit whatever the vote. {} of gold's {} characters no member covers.</p>\n",
+        "<h3>{}</h3>\n<p>No member predicts {} of {} gold spans exactly; {} of them leak a letter or digit whatever the vote. No member covers {} of the {} gold characters.</p>\n",
         escape(what),
         thousands(errors.missed()),
         thousands(errors.gold),
@@ -295,7 +295,7 @@ pub(super) fn shared(out: &mut String, what: &str, errors: &SharedErrors, list: 
             classed(if case.leaks { "leaks" } else { "" }, "left"),
         ]
     });
-    out.push_str("<details><summary><b>Each of them</b></summary>\n");
+    out.push_str("<details><summary><b>All cases</b></summary>\n");
     let head = [
         "Document",
         "From byte",
@@ -309,7 +309,7 @@ pub(super) fn shared(out: &mut String, what: &str, errors: &SharedErrors, list: 
     let more = errors.cases.len().saturating_sub(CASES);
     if more > 0 {
         out.push_str(&format!(
-            "<p class=\"note\">{} more are in the JSON alone.</p>\n",
+            "<p class=\"note\">The JSON lists {} more.</p>\n",
             thousands(more as u64)
         ));
     }
