@@ -193,7 +193,7 @@ impl LabelSet {
     /// belongs to the last of HIPAA's identifiers.
     ///
     /// # Errors
-    /// [`LabelError::Inconsistent`] if a name stands twice.
+    /// [`LabelError::Inconsistent`] if a name occurs twice.
     pub fn of_names(id: &str, names: &[String]) -> Result<Self, LabelError> {
         let label = |name: &String| Label {
             name: name.clone(),
@@ -241,9 +241,11 @@ impl LabelSet {
         };
         let (mut by_name, mut by_equivalent) = (HashMap::new(), HashMap::new());
         for (i, label) in file.label.iter().enumerate() {
-            let id = LabelId(u16::try_from(i).map_err(|_| fault(&label.name, "is beyond the 65,536th"))?);
+            let id = LabelId(
+                u16::try_from(i).map_err(|_| fault(&label.name, "exceeds the limit of 65,536 labels"))?,
+            );
             if by_name.insert(label.name.clone(), id).is_some() {
-                return Err(fault(&label.name, "stands twice"));
+                return Err(fault(&label.name, "occurs twice"));
             }
             for name in &label.equivalent {
                 if by_equivalent.insert(name.clone(), id).is_some() {
@@ -376,7 +378,7 @@ mod tests {
         assert_eq!(set.by_name("DEM"), Some(LabelId(1)));
         assert!(set.resolve("PATIENT").is_err());
         let twice = LabelSet::of_names("tab", &["ORG", "ORG"].map(str::to_owned)).unwrap_err();
-        assert!(twice.to_string().contains("`ORG` stands twice"));
+        assert!(twice.to_string().contains("`ORG` occurs twice"));
     }
 
     #[test]
@@ -403,7 +405,7 @@ mod tests {
             LabelSet::parse(twice, "mine.toml")
                 .unwrap_err()
                 .to_string()
-                .contains("`A` stands twice")
+                .contains("`A` occurs twice")
         );
     }
 }

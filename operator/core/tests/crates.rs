@@ -65,7 +65,7 @@ fn full(name: &str) -> String {
 #[test]
 fn each_crate_is_once_in_the_picture_above_what_it_depends_on() {
     let section = section();
-    let picture = section.split("```").nth(1).expect("the picture");
+    let picture = section.split("```").nth(1).expect("the diagram");
     let mut rows = BTreeMap::new();
     for (row, line) in picture.trim().lines().enumerate() {
         let names = line.split([',', ' ']).filter(|name| !name.is_empty());
@@ -104,7 +104,7 @@ fn the_table_lists_each_crate_with_its_folder_and_its_dependencies() {
         let name = name.trim_matches('`').to_owned();
         assert!(
             listed.insert(name.clone(), row).is_none(),
-            "{name} is there twice"
+            "{name} is listed twice"
         );
     }
     let crates = workspace();

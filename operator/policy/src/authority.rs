@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Authority {
-    /// Its name in the policy. Contexts of patients depend on it: renaming it gives every patient other codes.
+    /// Its name in the policy. Contexts of patients depend on it: renaming it changes every patient's codes.
     pub name: String,
     /// HL7 v2 namespaces (HD.1), for instance of PID-3.4.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -25,13 +25,13 @@ pub struct Authority {
     /// Object identifiers: roots of C-CDA ids, HL7 v2 universal ids of type ISO, `urn:oid:` of FHIR.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub oid: Vec<String>,
-    /// Columns and event keys that hold its ids. `patient_id` is that of events that do not say who assigned it.
+    /// Columns and event keys with its ids. `patient_id` stands for events that do not name an authority.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub column: Vec<String>,
 }
 
 impl Authority {
-    /// Its names as sources' identifiers carry them.
+    /// Returns its names in the form that sources' identifiers have.
     fn names(&self) -> impl Iterator<Item = String> {
         let universal = |prefix: &'static str| (prefix, &self.universal_id);
         [
@@ -47,7 +47,7 @@ impl Authority {
     }
 }
 
-/// Returns what is wrong with a policy's authorities: the key, and why.
+/// Returns the errors in a policy's authorities: each key and the reason.
 pub(crate) fn faults(authorities: &[Authority]) -> Vec<(String, String)> {
     let mut faults = Vec::new();
     let (mut own, mut others) = (HashMap::new(), BTreeSet::new());
@@ -58,25 +58,25 @@ pub(crate) fn faults(authorities: &[Authority]) -> Vec<(String, String)> {
             fault("has no usable `name`; give one without colons and line breaks".to_owned());
         }
         if !others.insert(name) {
-            fault(format!("`{name}` stands twice; put all its names into one table"));
+            fault(format!("`{name}` occurs twice; put all its names into one table"));
         }
         let mut any = false;
         for raw in authority.names() {
             any = true;
             if own.insert(raw.clone(), at).is_some_and(|other| other != at) {
                 fault(format!(
-                    "`{raw}` belongs to another authority too; leave it in one of the two"
+                    "`{raw}` also belongs to another authority; remove it from one of them"
                 ));
             }
         }
         if !any {
             fault(
-                "names nothing; give `hl7_namespace`, `universal_id`, `fhir_system`, `oid` or `column`"
+                "has no names; give `hl7_namespace`, `universal_id`, `fhir_system`, `oid` or `column`"
                     .to_owned(),
             );
         }
     }
-    // Kinds of ids that nobody is named for have the last numbers.
+    // The last numbers are for kinds of ids without a named authority.
     let most = usize::from(IdCipher::AUTHORITIES) - KINDS.len() - 1;
     if authorities.len() > most {
         faults.push(("authority".to_owned(), format!("are more than {most}")));
@@ -84,21 +84,22 @@ pub(crate) fn faults(authorities: &[Authority]) -> Vec<(String, String)> {
     faults
 }
 
-/// How names of columns begin, as identifiers carry them.
+/// The prefix of the names of columns in identifiers.
 const COLUMN: &str = "column:";
 
 /// The authority that assigned an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Assigner<'a> {
-    /// One that the policy declares: its place, and its name.
+    /// An authority of the policy: its index and its name.
     Declared(usize, &'a str),
-    /// Another: the most specific of its names.
+    /// Any other authority, by the most specific of its names.
     Other(&'a str),
-    /// The source does not say.
+    /// The source names none.
     Unnamed,
 }
 
-/// Kinds of ids, in the order of their numbers where no authority is named. Part of the codes' form: new ones go to the end.
+/// Kinds of ids, in the order of their numbers without a named authority. The order is part of the codes'
+/// format: new kinds go to the end.
 const KINDS: &[Kind] = &[
     Kind::MedicalRecord,
     Kind::HealthPlan,
@@ -112,7 +113,7 @@ const KINDS: &[Kind] = &[
 ];
 
 impl Assigner<'_> {
-    /// Its number in encrypted ids; none of an authority that the policy does not declare.
+    /// Returns its number in encrypted ids; `None` for an authority that the policy does not declare.
     pub(crate) fn number(self, kind: Kind) -> Option<u16> {
         match self {
             Self::Declared(at, _) => u16::try_from(at + 1).ok(),
@@ -125,12 +126,12 @@ impl Assigner<'_> {
     }
 }
 
-/// A policy's authorities, by the names that sources give them.
+/// A policy's authorities, by their names in sources.
 #[derive(Debug, Default)]
 pub(crate) struct Authorities {
     names: Vec<String>,
     by_raw: HashMap<String, usize>,
-    /// A bit for each kind of name of which an undeclared authority was reported.
+    /// One bit for each kind of name for which an undeclared authority was reported.
     reported: AtomicU8,
 }
 
@@ -146,7 +147,8 @@ impl Authorities {
         }
     }
 
-    /// Returns who assigned an id of which the source names this authority. Without a name an id is of the column `column`.
+    /// Returns the authority of an id, by the name that its source gives. An id without one belongs to the
+    /// column `column`.
     pub(crate) fn resolve<'a>(&'a self, raw: Option<&'a str>, column: &str) -> Assigner<'a> {
         let declared = |name: &str| {
             let at = *self.by_raw.get(name)?;
@@ -154,7 +156,7 @@ impl Authorities {
         };
         match raw {
             None => declared(&format!("{COLUMN}{column}")).unwrap_or(Assigner::Unnamed),
-            // A column that no table names is a source that does not say who assigned its ids.
+            // A column that no table names counts as a source without an authority.
             Some(raw) if raw.starts_with(COLUMN) => {
                 declared(raw).unwrap_or_else(|| self.resolve(None, column))
             }
@@ -166,8 +168,8 @@ impl Authorities {
         }
     }
 
-    /// Returns the context of a patient: equal ids of two authorities have two. An id whose authority nobody
-    /// names keeps the context that it always had.
+    /// Returns the context of a patient: equal ids of two authorities have different contexts. An id without
+    /// a named authority keeps the context of earlier versions.
     pub(crate) fn context(&self, raw: Option<&str>, id: &str) -> String {
         match self.resolve(raw, "patient_id") {
             Assigner::Declared(_, name) | Assigner::Other(name) => format!("patient of\n{name}\n{id}"),
@@ -175,7 +177,7 @@ impl Authorities {
         }
     }
 
-    /// Returns the context of a patient of an authority by its name in the policy, or as the source names it.
+    /// Returns the context of a patient by the name of the authority in the policy or in the source.
     pub(crate) fn context_of(&self, authority: &str, id: &str) -> String {
         if self.names.iter().any(|name| name == authority) {
             return format!("patient of\n{authority}\n{id}");
@@ -183,8 +185,8 @@ impl Authorities {
         self.context(Some(authority), id)
     }
 
-    /// Returns the number of an authority by its name in the policy, or as the source names it, in encrypted
-    /// ids; none of one that the policy does not declare.
+    /// Returns the number in encrypted ids of an authority, by its name in the policy or in the source;
+    /// `None` for one that the policy does not declare.
     pub(crate) fn number_of(&self, authority: &str) -> Option<BTreeSet<u16>> {
         let named = self.names.iter().position(|name| name == authority);
         let at = named.or_else(|| match self.resolve(Some(authority), "") {
@@ -194,21 +196,21 @@ impl Authorities {
         Some(BTreeSet::from([u16::try_from(at? + 1).ok()?]))
     }
 
-    /// Returns the numbers that encrypted ids have whose authority nobody names.
+    /// Returns the numbers of encrypted ids without a named authority.
     pub(crate) fn unnamed_numbers(&self) -> BTreeSet<u16> {
         (1..IdCipher::AUTHORITIES)
             .filter(|number| usize::from(*number) > self.names.len() && self.has_number(*number))
             .collect()
     }
 
-    /// Returns whether an encrypted id can have this number.
+    /// Returns whether an encrypted id may have this number.
     pub(crate) fn has_number(&self, number: u16) -> bool {
         let kinds = usize::from(IdCipher::AUTHORITIES) - KINDS.len();
         (1..=self.names.len()).contains(&usize::from(number)) || usize::from(number) >= kinds
     }
 
-    /// Warns of an authority that the policy does not declare: once for each kind of name, and without the name, which may
-    /// identify.
+    /// Warns of an authority that the policy does not declare: once for each kind of name, and without the
+    /// name, which may identify a person.
     pub(crate) fn report(&self, raw: Option<&str>, (topic, partition, offset): (&str, i32, i64)) {
         let Assigner::Other(name) = self.resolve(raw, "patient_id") else {
             return;
@@ -225,7 +227,7 @@ impl Authorities {
                 topic,
                 partition,
                 offset,
-                "the policy declares no authority of this name, so its ids are kept apart; add the name to an [[authority]] table"
+                "the policy declares no authority of this name, so its ids stay separate; add the name to an [[authority]] table"
             );
         }
     }

@@ -1,8 +1,9 @@
-//! What a policy left of patients: how the rows of a dataset that are theirs are recognised, and what the vault holds of them.
+//! Recognises the rows of given patients in redacted output, and finds their entries in the vault.
 //!
-//! The output does not say whose a row is. It is recognised by what only this patient's notes have: a code that the vault or
-//! the key made for the patient, a value that was sealed for the patient, or the patient's id where the policy keeps it. A row
-//! that has none of them is not recognised; [`Traces`] cannot tell how many there are.
+//! The output does not name the patient of a row. A row is recognised by a trace that only this patient's
+//! notes have: a code that the vault or the key made for the patient, a value that was encrypted for the
+//! patient, or the patient's id if the policy keeps it. A row without any of them is not recognised;
+//! [`Traces`] cannot count such rows.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -20,21 +21,21 @@ use crate::links;
 use crate::note::plain;
 use crate::replacer::{keyring, open};
 
-/// Entries of the vault that are read at a time.
+/// Entries of the vault that are read at once.
 const PAGE: u32 = 10_000;
-/// What the scope of a patient's entries begins with.
+/// The prefix of the scope of a patient's entries.
 const PATIENT: &str = "patient";
 
-/// How certain it is that a row is of one of the patients.
+/// The certainty that a row belongs to one of the patients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Certainty {
-    /// Another patient's row may have the same: an id of two authorities, an encrypted id.
+    /// Another patient's row may have the same trace: an id of two authorities, or an encrypted id.
     Possible,
-    /// No other patient's row has the same.
+    /// No other patient's row has the same trace.
     Certain,
 }
 
-/// Patients as the sender names them.
+/// Patients, named as the sender names them.
 #[derive(Clone, Copy)]
 pub struct Patients<'a> {
     /// The authority that assigned the ids: an authority of the policy, or its name as the source has it; none where events do not say so.
@@ -49,27 +50,27 @@ impl std::fmt::Debug for Patients<'_> {
     }
 }
 
-/// What a policy left of patients.
+/// The traces that a policy left of patients.
 pub struct Traces {
     ids: HashSet<String>,
-    /// What a row with one of these ids in its column is.
+    /// The certainty for a row with one of these ids in its column.
     by_column: Certainty,
     operations: PolicyFile,
     keyring: Option<Keyring>,
     authorities: Authorities,
-    /// Numbers of the authority in encrypted ids.
+    /// The authority's numbers in encrypted ids.
     numbers: Option<BTreeSet<u16>>,
     ciphers: Vec<IdCipher>,
-    /// Ids as encrypted codes hold them.
+    /// The ids in the form that encrypted codes hold.
     bare: HashSet<String>,
     sealers: Vec<Sealer>,
-    /// Keyed codes of a label, made when the label is first met.
+    /// Keyed codes by label, computed when a label first occurs.
     keyed: Mutex<HashMap<String, HashSet<String>>>,
     contexts: BTreeSet<String>,
     values: BTreeSet<String>,
     vault: Option<Box<dyn Vault>>,
     codes: HashSet<Code>,
-    /// Entries that remember links of the patients' ids.
+    /// Entries that store links of the patients' ids.
     links: BTreeSet<Code>,
 }
 
@@ -80,7 +81,7 @@ impl std::fmt::Debug for Traces {
 }
 
 impl Traces {
-    /// Returns the traces of patients where no policy was: their ids, where these were kept.
+    /// Returns the traces of patients in output without a policy: their ids, if these were kept.
     pub fn plain(patients: Patients<'_>) -> Self {
         Self {
             ids: patients.ids.iter().cloned().collect(),
@@ -101,11 +102,12 @@ impl Traces {
         }
     }
 
-    /// Returns the traces of patients under a policy. Reads its keys and, if it has one, its vault, twice or
-    /// thrice over: every entry is opened, since nothing else says whose it is.
+    /// Returns the traces of patients under a policy. Reads its keys and, if it has one, its vault, two or
+    /// three times in full: only an opened entry shows its patient.
     ///
     /// # Errors
-    /// [`PolicyError::Key`] for the authority, the keys or the vault; [`PolicyError::Unavailable`] for a vault that is away.
+    /// [`PolicyError::Key`] for the authority, the keys or the vault; [`PolicyError::Unavailable`] if the
+    /// vault is unavailable.
     pub fn new(file: &PolicyFile, origin: &str, patients: Patients<'_>) -> Result<Self, PolicyError> {
         let fault = |key: &str, why: String| PolicyError::Key {
             origin: origin.to_owned(),
@@ -132,7 +134,7 @@ impl Traces {
         if let Some(vault) = vault.as_deref().filter(|_| follows) {
             contexts = linked(vault, contexts).map_err(away)?;
         }
-        // A linked id is replaced as the one that stands for all of them.
+        // A linked id is replaced as the representative of all of them.
         let own = contexts.iter().filter_map(|context| context.rsplit('\n').next());
         let values: BTreeSet<String> = patients
             .ids
@@ -188,7 +190,7 @@ impl Traces {
         Ok(traces)
     }
 
-    /// Reads what the vault holds of the patients.
+    /// Reads the patients' entries of the vault.
     fn read(&mut self, vault: &dyn Vault) -> Result<(), VaultError> {
         let (mut codes, mut links) = (HashSet::new(), BTreeSet::new());
         each(vault, |code, entry| {
@@ -203,7 +205,7 @@ impl Traces {
         Ok(())
     }
 
-    /// Returns whether the policy leaves nothing that rows could be recognised by, but for a kept id.
+    /// Returns whether the policy leaves no trace by which rows could be recognised, apart from a kept id.
     pub fn is_blind(&self) -> bool {
         let makes_codes = |one: &Operation| {
             matches!(
@@ -215,7 +217,7 @@ impl Traces {
         !operations.any(makes_codes)
     }
 
-    /// Returns whether a row is of one of the patients, and how certain that is: by the patient's id, where
+    /// Returns whether a row belongs to one of the patients, and with what certainty: by the patient's id, if
     /// the policy keeps it, the redacted text, and the redacted message.
     pub fn find(
         &self,
@@ -257,8 +259,8 @@ impl Traces {
         self.encrypted(inner)
     }
 
-    /// Returns whether a code of a label is one that the key makes of the patients' ids. Codes that all notes
-    /// share have no ids of patients, which the policy's rules refuse.
+    /// Returns whether a code of a label is one that the key makes of the patients' ids. Codes with the scope
+    /// of all notes are ignored: the policy's rules refuse that scope for ids of patients.
     fn keyed(&self, label: &str, code: &str) -> bool {
         let Some(keyring) = &self.keyring else {
             return false;
@@ -284,7 +286,7 @@ impl Traces {
         keyed.get(label).is_some_and(|codes| codes.contains(code))
     }
 
-    /// Returns whether an encrypted id is one of the patients'. Notes of others may name it too.
+    /// Returns whether an encrypted id is one of the patients'. Other patients' notes may also name it.
     fn encrypted(&self, inner: &str) -> Option<Certainty> {
         let code = inner.get(inner.len().checked_sub(IdCipher::WIDTH)?..)?;
         let is_own = |(number, id): (u16, String)| {
@@ -297,18 +299,19 @@ impl Traces {
         opened.any(is_own).then_some(Certainty::Possible)
     }
 
-    /// SHA-256 of each code of the patients and of their links in the vault, hex. The codes themselves are in the output.
+    /// Returns the SHA-256, in hexadecimal, of each code of the patients and of their links in the vault. The
+    /// codes themselves are in the output.
     pub fn code_digests(&self) -> Vec<String> {
         let digests: BTreeSet<String> = self.codes.iter().chain(&self.links).map(digest).collect();
         digests.into_iter().collect()
     }
 }
 
-/// Removes from a policy's vault the codes of these digests, as [`Traces::code_digests`] gives them, and returns how many there were.
-/// A vault that is not there has none of them.
+/// Removes the codes with these digests, which [`Traces::code_digests`] returned, from a policy's vault, and
+/// returns how many there were. A vault that does not exist has none of them.
 ///
 /// # Errors
-/// [`PolicyError::Key`] for the keys or the vault; [`PolicyError::Unavailable`] for a vault that is away.
+/// [`PolicyError::Key`] for the keys or the vault; [`PolicyError::Unavailable`] if the vault is unavailable.
 pub fn remove_codes(file: &PolicyFile, origin: &str, digests: &[String]) -> Result<u64, PolicyError> {
     let fault = |key: &str, why: String| PolicyError::Key {
         origin: origin.to_owned(),
@@ -317,7 +320,7 @@ pub fn remove_codes(file: &PolicyFile, origin: &str, digests: &[String]) -> Resu
     };
     let keyring = keyring(file).map_err(|why| fault("keys", why))?;
     let (Some(place), Some(keyring)) = (&file.vault, keyring) else {
-        let why = "the erasure is to remove codes from the vault, and the policy names none".to_owned();
+        let why = "the erasure removes codes from a vault, but the policy names none".to_owned();
         return Err(fault("vault", why));
     };
     let vault = open(&place.existing(), &keyring, origin)?;
@@ -342,7 +345,7 @@ fn is_numbered(operation: &Operation) -> bool {
     matches!(operation, Operation::Tag { numbered } if *numbered == patient)
 }
 
-/// Returns the keys that made output, or make it.
+/// Returns the keys that make output, or made it.
 fn usable(keyring: &Keyring) -> impl Iterator<Item = &Key> {
     keyring.keys().filter(|key| key.state() != KeyState::Retired)
 }
@@ -366,9 +369,10 @@ fn each(
     }
 }
 
-/// These contexts, those that stand for them, and those that are linked with either.
+/// Returns these contexts, their representatives, and the contexts that are linked with either.
 ///
-/// The vault tells what an id was linked to and not what was linked to it, so the context of every entry is looked up.
+/// The vault maps an id to the one it was linked to, but not back, so the context of every entry is looked
+/// up.
 fn linked(vault: &dyn Vault, own: BTreeSet<String>) -> Result<BTreeSet<String>, VaultError> {
     let mut roots = BTreeSet::new();
     for context in &own {
@@ -400,7 +404,7 @@ fn linked(vault: &dyn Vault, own: BTreeSet<String>) -> Result<BTreeSet<String>, 
     Ok(all)
 }
 
-/// Innermost brackets, with what is in them.
+/// Returns the innermost brackets with their contents.
 fn brackets(bytes: &[u8]) -> impl Iterator<Item = &str> {
     let mut from = None;
     bytes.iter().enumerate().filter_map(move |(at, byte)| match byte {

@@ -1,17 +1,17 @@
-//! Why a policy is refused.
+//! Reasons for refusing a policy.
 
 use lethe_secrets::VaultError;
 
-/// Why a policy is refused. Names the file, the key and, where a rule is why, its clause.
+/// Why a policy is refused. Names the file, the key and, for a violated rule, its clause.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyError {
-    /// The file is no policy.
+    /// The file is not a valid policy.
     #[error("{origin}: {message}")]
     Syntax {
         /// The file, as the caller named it.
         origin: String,
-        /// What the parser says, with line and key.
+        /// The parser's message, with line and key.
         message: String,
     },
     /// A rule of the mode forbids it.
@@ -19,34 +19,35 @@ pub enum PolicyError {
     Rule {
         /// The file.
         origin: String,
-        /// The key at fault.
+        /// The invalid key.
         key: String,
         /// The clause, for instance `164.514(b)(2)(i)(C)`.
         clause: &'static str,
-        /// What is wrong, and what to do.
+        /// The problem and the remedy.
         why: String,
     },
-    /// Several things are wrong; each is one of the others.
+    /// Several errors, each of one of the other kinds.
     #[error("{}", lines(.0))]
     Several(Vec<PolicyError>),
-    /// Something that it names cannot be reached at the moment. The same call may succeed later, with nothing changed.
+    /// A resource that the policy names is unavailable for now. The same call may succeed later, with nothing
+    /// changed.
     #[error("{origin}: key `{key}`: {why}")]
     Unavailable {
         /// The file.
         origin: String,
         /// The key that names it.
         key: String,
-        /// What happened.
+        /// The problem.
         why: String,
     },
-    /// Something that it names is not there or does not fit.
+    /// A resource that the policy names does not exist or does not match.
     #[error("{origin}: key `{key}`: {why}")]
     Key {
         /// The file.
         origin: String,
-        /// The key at fault.
+        /// The invalid key.
         key: String,
-        /// What is wrong, and what to do.
+        /// The problem and the remedy.
         why: String,
     },
 }
@@ -62,7 +63,7 @@ impl PolicyError {
         matches!(self, Self::Unavailable { .. })
     }
 
-    /// Returns the error of a vault that did not open: only one that is away for now is temporary.
+    /// Returns the error for a vault that did not open; only an unavailable vault is temporary.
     pub(crate) fn vault(origin: &str, error: &VaultError) -> Self {
         let (origin, key, why) = (origin.to_owned(), "vault".to_owned(), error.to_string());
         if error.is_temporary() {
@@ -72,7 +73,7 @@ impl PolicyError {
         }
     }
 
-    /// One error for all of these; none if there are none.
+    /// Returns one error for all of these, or `Ok` if there are none.
     pub(crate) fn of(mut errors: Vec<Self>) -> Result<(), Self> {
         match errors.len() {
             0 => Ok(()),

@@ -1,4 +1,4 @@
-//! The policy file: plain data in TOML, and nothing that acts.
+//! The policy file: plain data in TOML, without behaviour.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,22 +12,23 @@ use sha2::{Digest as _, Sha256};
 use crate::authority::Authority;
 use crate::error::PolicyError;
 
-/// Under which rule of 45 CFR 164.514 the output is made.
+/// The rule of 45 CFR 164.514 that the output follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// 164.514(b)(2): the eighteen identifiers are removed.
     SafeHarbor,
-    /// 164.514(e): sixteen direct identifiers are removed; dates, towns and ZIP codes may stay, under a data use agreement.
+    /// 164.514(e): sixteen direct identifiers are removed; under a data use agreement, dates, towns and ZIP
+    /// codes may stay.
     LimitedDataSet,
-    /// 164.514(b)(1): an expert has found the risk to be very small, and has documented it.
+    /// 164.514(b)(1): an expert has determined that the risk is very small, and has documented it.
     ExpertDetermination,
-    /// No rule is checked.
+    /// Lethe checks no rule.
     Custom,
 }
 
 impl Mode {
-    /// Returns the name as it is written.
+    /// Returns the name in the policy file.
     pub const fn name(self) -> &'static str {
         match self {
             Self::SafeHarbor => "safe-harbor",
@@ -38,35 +39,37 @@ impl Mode {
     }
 }
 
-/// Where the tags of one value have one number.
+/// The scope within which tags of equal values have equal numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Numbered {
-    /// In a note: `[DOCTOR-1]`, `[DOCTOR-2]`, in the order in which the note has them.
+    /// One note: `[DOCTOR-1]`, `[DOCTOR-2]`, in the order of their first occurrence.
     Note,
-    /// In all notes of a patient: `[DOCTOR-7QX2M4]`, a code of the vault, or of the key where there is no vault.
+    /// All notes of a patient: `[DOCTOR-7QX2M4]`, a code from the vault, or from the key if there is no
+    /// vault.
     Patient,
 }
 
-/// Where the codes of `pseudonym` come from.
+/// The source of the codes of `pseudonym`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Codes {
-    /// From the value, by HMAC under the key.
+    /// HMAC of the value under the key.
     #[default]
     Hmac,
-    /// Random, and kept in the vault.
+    /// Random, and stored in the vault.
     Vault,
 }
 
-/// Among which notes the same value is replaced alike.
+/// The notes among which equal values get equal replacements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
-    /// A patient's. A doctor has another surrogate in each patient's notes.
+    /// The notes of one patient. A doctor has another surrogate in each patient's notes.
     #[default]
     Patient,
-    /// All notes under the key: for people and institutions of the site. Links all notes that name one.
+    /// All notes under the key, for people and institutions of the site. This links all notes that name the
+    /// same one.
     Site,
 }
 
@@ -76,50 +79,51 @@ impl Scope {
     }
 }
 
-/// What is done to spans of a label.
+/// The operation for spans of a label.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum Operation {
-    /// The label in brackets.
+    /// Replaces the value by its label in brackets.
     Tag {
-        /// Whether equal values have equal numbers, and where.
+        /// Whether equal values have equal numbers, and in which scope.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         numbered: Option<Numbered>,
     },
-    /// One `*` for each character that is no white space.
+    /// Writes one `*` for each character that is not white space.
     Mask {},
-    /// Nothing at all.
+    /// Removes the value.
     Remove {},
-    /// A date to its year, an age over 89 to "90 or older", a ZIP code to three digits.
+    /// Reduces a date to its year, an age over 89 to "90 or older", and a ZIP code to three digits.
     Generalise {},
-    /// A date by the patient's own number of days.
+    /// Moves a date by the patient's own number of days.
     Shift {},
-    /// A code in brackets, the same for the same value.
+    /// Replaces a value by a code in brackets; equal values get equal codes.
     Pseudonym {
-        /// Where it comes from.
+        /// The source of the code.
         #[serde(default)]
         codes: Codes,
-        /// Among which notes equal values have equal codes.
+        /// The notes among which equal values have equal codes.
         #[serde(default, skip_serializing_if = "Scope::is_patient")]
         scope: Scope,
     },
-    /// The value itself, sealed under the key.
+    /// Encrypts the value under the key.
     Encrypt {},
-    /// An id by a code of fixed length that no other id has, and that the key reverses. The same in all notes.
+    /// Replaces an id by a unique code of fixed length that the key reverses. The code is the same in all
+    /// notes.
     EncryptId {},
-    /// A realistic other value, the same for the patient wherever it stands.
+    /// Replaces a value by a realistic other one, the same at every occurrence for the patient.
     Surrogate {
-        /// Among which notes equal values have equal surrogates.
+        /// The notes among which equal values have equal surrogates.
         #[serde(default, skip_serializing_if = "Scope::is_patient")]
         scope: Scope,
     },
-    /// The role.
+    /// Leaves the value unchanged.
     Keep {},
 }
 
 impl Operation {
-    /// Returns the name as it is written, in the file and in the audit.
+    /// Returns the name in the file and in the audit.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Tag { .. } => "tag",
@@ -135,7 +139,7 @@ impl Operation {
         }
     }
 
-    /// Returns whether it needs the vault, given that there is one or not.
+    /// Returns whether it needs a vault, given whether the policy has one.
     pub(crate) const fn needs_vault(&self) -> bool {
         matches!(
             self,
@@ -146,7 +150,7 @@ impl Operation {
         )
     }
 
-    /// Returns whether it needs a key where there is no vault.
+    /// Returns whether it needs a key if there is no vault.
     pub(crate) const fn needs_key(&self) -> bool {
         matches!(
             self,
@@ -162,25 +166,26 @@ impl Operation {
     }
 }
 
-/// What happens to a note whose event does not say whose it is.
+/// The treatment of a note whose event does not name its patient.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Missing {
-    /// It is a patient of its own: the same is replaced alike within it. The audit's scope says so.
+    /// The note is a patient of its own: equal values get equal replacements only within it. The audit's
+    /// scope is `note`.
     #[default]
     Note,
-    /// It is quarantined.
+    /// The note is quarantined.
     Quarantine,
 }
 
-/// What happens to ids that an event says are one patient's: merges and links of HL7 v2 and FHIR.
+/// The treatment of ids that an event declares to be one patient's: merges and links of HL7 v2 and FHIR.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Links {
-    /// Nothing: each id has codes of its own, and the log says once that a link was not followed.
+    /// Links are ignored: each id has its own codes, and the log reports once that a link was ignored.
     #[default]
     Ignore,
-    /// The vault remembers them: from then on the ids are replaced as one patient's.
+    /// The vault stores links: from then on the ids are replaced as one patient's.
     Vault,
 }
 
@@ -194,9 +199,9 @@ impl Links {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Patient {
-    /// Without a patient's id.
+    /// The treatment of notes without a patient's id.
     pub missing: Missing,
-    /// Ids that events merge or link.
+    /// The treatment of ids that events merge or link.
     #[serde(skip_serializing_if = "Links::is_ignore")]
     pub links: Links,
 }
@@ -205,14 +210,14 @@ pub struct Patient {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Shift {
-    /// The most days, either way.
+    /// The most days by which a date moves, in either direction.
     pub days: u16,
-    /// Whether days of the week stay what they are: whole weeks.
+    /// Whether dates move by whole weeks, which keeps the day of the week.
     pub weekday: bool,
 }
 
 impl Default for Shift {
-    /// Up to 364 days, any day of the week.
+    /// Returns a shift of up to 364 days, any day of the week.
     fn default() -> Self {
         Self {
             days: 364,
@@ -221,13 +226,13 @@ impl Default for Shift {
     }
 }
 
-/// The `[keys]` table: one of the two.
+/// The `[keys]` table, with one of the two.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Keys {
     /// A file of keys.
     File(PathBuf),
-    /// An environment variable that holds them.
+    /// An environment variable with the keys.
     Env(String),
 }
 
@@ -236,32 +241,33 @@ pub enum Keys {
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum VaultPlace {
-    /// A file that processes of one machine share.
+    /// An SQLite file that processes of one machine share.
     Sqlite {
         /// The file.
         path: PathBuf,
-        /// Whether Lethe creates it if it does not exist. Off by default: a wrong path would give everybody a second code.
+        /// Whether Lethe creates the file if it does not exist. Off by default, because a wrong path would
+        /// give every patient a second code.
         #[serde(default)]
         create: bool,
     },
-    /// A server that machines share.
+    /// A PostgreSQL server that several machines share.
     Postgres {
-        /// The environment variable that holds the connection's string, password and all.
+        /// The environment variable with the connection string, including the password.
         env: String,
-        /// How the connection is kept private.
+        /// The encryption of the connection.
         #[serde(default)]
         tls: Tls,
-        /// The longest that a call may take, in seconds.
+        /// The time limit of a call, in seconds.
         #[serde(default = "half_a_minute")]
         limit_seconds: u64,
-        /// Whether its tables are made where there are none.
+        /// Whether Lethe creates the tables if they do not exist.
         #[serde(default)]
         create: bool,
     },
 }
 
 impl VaultPlace {
-    /// Returns the same place, where a vault must exist.
+    /// Returns the same place, with creation of the vault turned off.
     pub(crate) fn existing(&self) -> Self {
         let mut place = self.clone();
         match &mut place {
@@ -271,17 +277,17 @@ impl VaultPlace {
     }
 }
 
-/// How a connection to a server is kept private.
+/// The encryption of a connection to a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Tls {
-    /// By TLS, against the system's authorities.
+    /// TLS, verified with the system's certificate authorities.
     #[default]
     System,
-    /// By TLS, against the authorities of a PEM file alone.
+    /// TLS, verified only with the certificate authorities of a PEM file.
     Authority(PathBuf),
-    /// Not at all: for a socket of this machine, or a network that encrypts by itself.
+    /// No encryption: for a socket of this machine, or an encrypted network.
     Off,
 }
 
@@ -289,51 +295,51 @@ const fn half_a_minute() -> u64 {
     30
 }
 
-/// A policy as it is written.
+/// A policy file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyFile {
-    /// The rule that the output is made under.
+    /// The rule that the output follows.
     pub mode: Mode,
     /// The expert who determined that the risk is very small, the date, and where that is documented: needed for `expert-determination`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub determination: Option<String>,
-    /// The notes' language, for what their words leave open.
+    /// The language of the notes, for text whose words leave it open.
     #[serde(default = "english")]
     pub language: Language,
-    /// The order of day and month where numbers leave it open; by the language if not given.
+    /// The order of day and month in ambiguous dates; by default that of the language.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dates: Option<Order>,
-    /// Whether what was redacted once is redacted wherever else the note has it.
-    // The digest is of the policy as TOML, which has the key under its first name.
+    /// Whether Lethe redacts every further occurrence of a redacted value in the note.
+    // The digest covers the policy as TOML, which has the key under its first name.
     #[serde(default = "yes", rename(serialize = "sweep"), alias = "sweep")]
     pub propagate: bool,
-    /// What is done to labels that are not named.
+    /// The operation for labels without one of their own.
     #[serde(default = "tag")]
     pub default: Operation,
-    /// What is done to some labels.
+    /// The operations for individual labels.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, Operation>,
-    /// Metadata of the sender's that leaves as it is, with the reason why it may. The reasons stand in the metadata of every
-    /// file.
+    /// Metadata of the sender that leaves unchanged, with the reason why it may. The metadata of every file
+    /// repeat the reasons.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub keep: BTreeMap<CarriedField, String>,
     /// The authorities that assign ids, by the names that sources give them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub authority: Vec<Authority>,
-    /// Notes without a patient.
+    /// The treatment of patients' ids.
     #[serde(default)]
     pub patient: Patient,
     /// How far dates are shifted.
     #[serde(default)]
     pub shift: Shift,
-    /// Where keys are.
+    /// The source of the keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<Keys>,
-    /// Where codes are.
+    /// The vault of codes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vault: Option<VaultPlace>,
-    /// A table of ZIP codes' first three digits other than the one that ships.
+    /// A table of ZIP codes' first three digits that replaces the built-in one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zip_table: Option<PathBuf>,
 }
@@ -382,14 +388,14 @@ impl PolicyFile {
         }
     }
 
-    /// Returns the SHA-256 of the policy as TOML, defaults included, in hexadecimal: files that are written differently and mean the
-    /// same have the same digest.
+    /// Returns the SHA-256 of the policy as TOML, defaults included, in hexadecimal: files that differ only
+    /// in form have the same digest.
     pub fn digest(&self) -> String {
         let written = toml::to_string(self).expect("strings, numbers and tables are TOML");
         hex(&Sha256::digest(written.as_bytes()))
     }
 
-    /// What is done to a label of this name.
+    /// Returns the operation for a label of this name.
     pub fn operation(&self, label: &str) -> &Operation {
         self.labels.get(label).unwrap_or(&self.default)
     }

@@ -1,8 +1,8 @@
-//! Redaction policies: the policy file, the HIPAA rules that it is checked against, and the operators that write
-//! something in a span's place.
+//! Redaction policies: the policy file, the HIPAA rules that it is checked against, and the operators that
+//! write replacements.
 //!
-//! A policy is checked when it is loaded and never again: what it may not ask for, it is refused for, with the clause. An
-//! operator that does not understand a span writes its tag. Nothing here prints a value, a key or a code.
+//! A policy is checked once, when it is loaded; Lethe refuses a forbidden operation with the clause. An
+//! operator that cannot parse a span writes its tag. Nothing here prints a value, a key or a code.
 
 mod authority;
 mod erase;

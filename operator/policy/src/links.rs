@@ -1,13 +1,14 @@
-//! Ids of one patient: what an event merges or links is one patient from then on, wherever and in whatever order its notes are
-//! read. The vault remembers each link, since only a store that all processes share can.
+//! Links between ids of one patient: ids that an event merges or links count as one patient from then on, in
+//! whatever order and by whichever process notes are read. The vault stores the links, since only a store
+//! that all processes share can.
 
 use lethe_secrets::{Vault, VaultError, VaultKey};
 
-/// More links than a chain of merges has. It also bounds a walk through links that two processes made at the same time in
-/// opposite directions.
+/// The longest chain of links that is followed. It bounds the walk if two processes linked ids in opposite
+/// directions at the same time.
 const MOST: usize = 64;
 
-/// The label of what remembers a link.
+/// The label of entries that store links.
 pub(crate) const LABEL: &str = "link";
 
 /// Returns the key under which the vault keeps the context that this one was merged into.
@@ -19,10 +20,10 @@ fn key(context: &str) -> VaultKey<'_> {
     }
 }
 
-/// Returns the context that stands for all that are linked with this one: itself if it has no links.
+/// Returns the context that represents all contexts linked with this one: itself if it has no links.
 ///
 /// # Errors
-/// The vault's.
+/// The vault's errors.
 pub(crate) fn root(vault: &dyn Vault, context: &str) -> Result<String, VaultError> {
     let mut seen = vec![context.to_owned()];
     while seen.len() < MOST {
@@ -32,7 +33,7 @@ pub(crate) fn root(vault: &dyn Vault, context: &str) -> Result<String, VaultErro
         };
         match next {
             Some(next) if !seen.contains(&next) => seen.push(next.to_string()),
-            // A circle: all of its members choose the same one.
+            // In a circle, all members choose the same one.
             Some(next) => {
                 let circle = seen.into_iter().skip_while(|one| *one != *next);
                 return Ok(circle.min().unwrap_or_default());
@@ -43,10 +44,10 @@ pub(crate) fn root(vault: &dyn Vault, context: &str) -> Result<String, VaultErro
     Ok(seen.pop().unwrap_or_default())
 }
 
-/// Makes two contexts one: what stood for `from` is followed to what stands for `into`.
+/// Links two contexts: the representative of `from` then points to the representative of `into`.
 ///
 /// # Errors
-/// The vault's.
+/// The vault's errors.
 pub(crate) fn join(vault: &dyn Vault, from: &str, into: &str) -> Result<(), VaultError> {
     for _ in 0..MOST {
         let (from, into) = (root(vault, from)?, root(vault, into)?);

@@ -1,4 +1,4 @@
-//! One note under a policy: whose it is, and what is made once for all its spans.
+//! One note under a policy: its patient, and the state that all its spans share.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
@@ -19,40 +19,40 @@ use crate::role::Role;
 pub(crate) struct Item<'a> {
     /// Its label.
     pub(crate) label: &'a Label,
-    /// What its label means.
+    /// Its role.
     pub(crate) role: &'a Role,
-    /// Itself.
+    /// Its text.
     pub(crate) text: &'a str,
     /// The authority that assigned it, as the source names the authority; none of a span.
     pub(crate) authority: Option<&'a str>,
 }
 
-/// What all spans of one note share.
+/// The state that all spans of one note share.
 pub(crate) struct Note<'a> {
     pub(crate) subject: &'a Subject<'a>,
-    /// `patient`, or `note` where the event does not say whose it is.
+    /// `patient`, or `note` if the event does not name the patient.
     pub(crate) scope: &'static str,
     /// The scope of equal replacements: a patient, or this note.
     pub(crate) context: String,
-    /// When it was written.
+    /// The year in which it was written.
     pub(crate) year: Option<i16>,
-    /// When the patient was born, if the event says so.
+    /// The year of the patient's birth, if the event gives it.
     pub(crate) birth_year: Option<i16>,
     keyring: Option<&'a Keyring>,
     prf: [OnceCell<Prf>; 2],
     pseudonyms: [OnceCell<Pseudonyms>; 2],
     sealer: OnceCell<Sealer>,
-    /// All that is replaced in the note and its message, and whether it is a name.
+    /// All values that are replaced in the note and its message, and whether each is a name.
     values: Vec<(bool, &'a str)>,
     known: OnceCell<KnownNames>,
     real: OnceCell<Real>,
     days: OnceCell<i32>,
-    /// Surrogates of this note, by label and text: a name stands in a note many times.
+    /// Surrogates of this note, by label and text, since a name occurs many times in a note.
     pub(crate) surrogates: HashMap<(&'a str, &'a str), Replacement>,
     numbers: HashMap<(&'a str, String), usize>,
     counts: HashMap<&'a str, usize>,
     codes: HashMap<(&'a str, String), Code>,
-    /// The id that stands for the patient's where links were followed.
+    /// The id that represents the patient's linked ids, if links were followed.
     person: Option<String>,
     /// Authorities of the structured identifiers, by plain value.
     structured: OnceCell<HashMap<String, &'a str>>,
@@ -60,7 +60,7 @@ pub(crate) struct Note<'a> {
 
 impl<'a> Note<'a> {
     /// # Errors
-    /// [`ReplaceError::Refused`] if the event does not say whose note it is and such notes are quarantined.
+    /// [`ReplaceError::Refused`] if the event does not name the patient and such notes are quarantined.
     pub(crate) fn new(
         subject: &'a Subject<'a>,
         missing: Missing,
@@ -75,7 +75,8 @@ impl<'a> Note<'a> {
                 ("patient", authorities.context(subject.patient_authority, id))
             }
             (None, Missing::Quarantine) => return Err(ReplaceError::Refused),
-            // The source's own id where there is one: the note is the same note when it is read again from elsewhere.
+            // The source's own id is preferred, so that the note has the same context when it is read again
+            // from elsewhere.
             (None, Missing::Note) => (
                 "note",
                 subject.note_id.map_or_else(
@@ -110,7 +111,7 @@ impl<'a> Note<'a> {
         })
     }
 
-    /// Follows the patient to the context that stands for all ids that are linked with the patient's. To be called before
+    /// Switches to the context that represents all ids linked with the patient's. Must be called before
     /// anything is replaced.
     pub(crate) fn follow(&mut self, root: String) {
         if root != self.context || !self.subject.links.is_empty() {
@@ -119,8 +120,8 @@ impl<'a> Note<'a> {
         }
     }
 
-    /// Returns the text that a value is replaced as: an id of the patient's as the one that stands for all of
-    /// them.
+    /// Returns the text that is replaced for a value: an id of the patient becomes the representative of the
+    /// linked ids.
     pub(crate) fn value<'t>(&'t self, text: &'t str) -> &'t str {
         let Some(person) = &self.person else { return text };
         let links = self.subject.links.iter().filter(|link| link.into.is_none());
@@ -133,7 +134,7 @@ impl<'a> Note<'a> {
         }
     }
 
-    /// Returns the keys. A policy whose operators need some is not built without.
+    /// Returns the keys. A policy with operators that need keys cannot be built without them.
     pub(crate) fn keyring(&self) -> Result<&'a Keyring, ReplaceError> {
         self.keyring.ok_or(ReplaceError::Failed)
     }
@@ -142,12 +143,12 @@ impl<'a> Note<'a> {
     fn context(&self, scope: Scope) -> &str {
         match scope {
             Scope::Patient => &self.context,
-            // No patient's context: those have a line feed.
+            // This cannot equal a patient's context, which has a line feed.
             Scope::Site => "site",
         }
     }
 
-    /// Returns the scope's name in the audit, where it is not the note's own.
+    /// Returns the scope's name in the audit, if it differs from the note's.
     pub(crate) fn named(scope: Scope) -> Option<&'static str> {
         (scope == Scope::Site).then_some("site")
     }
@@ -171,13 +172,13 @@ impl<'a> Note<'a> {
         Ok(self.pseudonyms[scope as usize].get_or_init(make))
     }
 
-    /// What seals the patient's values.
+    /// Returns the cipher for the patient's values.
     pub(crate) fn sealer(&self) -> Result<&Sealer, ReplaceError> {
         let keyring = self.keyring()?;
         Ok(self.sealer.get_or_init(|| Sealer::new(keyring, &self.context)))
     }
 
-    /// Returns the names that the event gives of the patient and of those around.
+    /// Returns the names that the event gives for the patient and other people.
     pub(crate) fn known(&self) -> &KnownNames {
         self.known.get_or_init(|| {
             let known = self.subject.note.known();
@@ -185,8 +186,8 @@ impl<'a> Note<'a> {
         })
     }
 
-    /// Returns whether a surrogate equals a real value of the note. For the audit: no surrogate depends on
-    /// it.
+    /// Returns whether a surrogate equals a real value of the note. For the audit only: no surrogate depends
+    /// on it.
     pub(crate) fn clashes(&self, original: &str, surrogate: &str) -> bool {
         let real = self.real.get_or_init(|| {
             let of = |names: bool| {
@@ -202,7 +203,7 @@ impl<'a> Note<'a> {
         real.clashes(original, surrogate)
     }
 
-    /// Asks the vault for codes of these items, all at once: one wait for the disk, not one a span.
+    /// Requests the vault's codes for these items in one call: one wait for the disk instead of one per span.
     pub(crate) fn ask(
         &mut self,
         vault: &dyn Vault,
@@ -237,7 +238,7 @@ impl<'a> Note<'a> {
             let all = all.filter_map(|one| Some((one.value.expose(), one.authority.as_deref()?)));
             let mut found = HashMap::new();
             for (id, authority) in all.chain(own) {
-                // The least of several: the choice does not depend on their order.
+                // The least of several is taken, so that their order does not matter.
                 let known = found.entry(squeezed(id)).or_insert(authority);
                 *known = (*known).min(authority);
             }
@@ -246,12 +247,12 @@ impl<'a> Note<'a> {
         structured.get(&squeezed(text)).copied()
     }
 
-    /// Returns whether two texts are one id, however they are set apart.
+    /// Returns whether two texts are the same id, apart from separators.
     pub(crate) fn is_same(&self, id: &str, other: &str) -> bool {
         squeezed(id) == squeezed(other)
     }
 
-    /// What the vault gave for an item.
+    /// Returns the vault's code for an item.
     pub(crate) fn code(&self, item: &Item<'a>) -> Option<Code> {
         self.codes
             .get(&(item.label.name.as_str(), plain(self.value(item.text))))
@@ -275,7 +276,7 @@ fn is_name(kind: KnownKind) -> bool {
     )
 }
 
-/// Returns the year of the birth date that the event carries, which is written as ISO 8601 has it.
+/// Returns the year of the event's birth date, which is in ISO 8601.
 fn birth_year(subject: &Subject<'_>) -> Option<i16> {
     let mut born = subject
         .note
@@ -284,13 +285,13 @@ fn birth_year(subject: &Subject<'_>) -> Option<i16> {
     born.find_map(|(_, date)| date.trim().split('-').next()?.parse().ok())
 }
 
-/// Returns the letters and digits of an id, in small letters.
+/// Returns the letters and digits of an id, in lower case.
 fn squeezed(id: &str) -> String {
     plain(id).replace(' ', "")
 }
 
-/// Returns the value without what writers vary: case, accents, punctuation, and how much white space there
-/// is. Equal values have equal codes.
+/// Returns the value normalised for case, accents, punctuation and white space. Equal results have equal
+/// codes.
 pub(crate) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.nfkd().flat_map(char::to_lowercase) {
@@ -301,7 +302,7 @@ pub(crate) fn plain(text: &str) -> String {
         }
     }
     out.truncate(out.trim_end().len());
-    // A value without a letter or a digit is itself.
+    // A value without letters and digits stays as it is.
     if out.is_empty() { text.to_owned() } else { out }
 }
 

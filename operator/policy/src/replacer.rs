@@ -1,4 +1,4 @@
-//! From a policy file to what replaces spans.
+//! Builds the replacer and the other parts of a policy from its file.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,30 +24,31 @@ use crate::operators::{Operator, Parts, operator};
 use crate::role::{Role, roles};
 use crate::rules::check;
 
-/// A policy that was held against its mode's rules, with its keys read and its vault open.
+/// A policy that was checked against the rules of its mode, with its keys read and its vault open.
 #[derive(Debug)]
 pub struct Policy {
-    /// What replaces spans.
+    /// The replacer of spans.
     pub replacer: Arc<PolicyReplacer>,
-    /// What looks for them a second time, if the policy says so.
+    /// Propagation to further occurrences, if the policy turns it on.
     pub propagation: Option<Propagation>,
-    /// The rule that it is under.
+    /// The rule that the output follows.
     pub mode: Mode,
     /// [`PolicyFile::digest`].
     pub digest: String,
-    /// Metadata that leaves as it is, with the policy's reasons, for the metadata of files.
+    /// Metadata that leaves unchanged, with the policy's reasons, for the metadata of files.
     pub kept: Vec<(String, String)>,
     /// [`DERIVATION`], if keys or a vault make any of its replacements.
     pub derivation: Option<u32>,
 }
 
-/// The version of how keys and vaults make codes, surrogates and shifted dates. It changes whenever a policy would give the
-/// same value another replacement than before, so that a dataset does not change in the middle without anybody knowing.
+/// The version of the derivation of codes, surrogates and shifted dates from keys and vaults. It changes
+/// whenever a policy would replace the same value differently than before, so that a dataset does not change
+/// unnoticed in the middle.
 pub const DERIVATION: u32 = 2;
 
 impl Policy {
-    /// Returns the policy of a file, over the labels of a set. `origin` is the file's name, for messages;
-    /// `carried` is the metadata that goes to the output as it is.
+    /// Builds a policy from a file, over the labels of a set. `origin` is the file's name, for messages;
+    /// `carried` is the metadata that goes to the output unchanged.
     ///
     /// # Errors
     /// [`PolicyError`].
@@ -73,18 +74,18 @@ impl Policy {
             |needs: fn(&Operation) -> bool| operations.iter().find(|one| needs(one)).map(|one| one.name());
         let keyring = keyring(file).map_err(|why| fault("keys", why))?;
         if let (None, Some(action)) = (&keyring, asks(Operation::needs_key)) {
-            let why = format!("`{action}` needs a key: say where, as in `keys.file = \"keys.toml\"`");
+            let why = format!("`{action}` needs a key: set one, as in `keys.file = \"keys.toml\"`");
             return Err(fault("keys", why));
         }
         if let (None, Some(action)) = (&file.vault, asks(Operation::needs_vault)) {
             let why = format!(
-                "`{action}` with codes of the vault needs one: say where, as in `[vault]`, `kind = \"sqlite\"`"
+                "`{action}` with codes of a vault needs one: add it, as in `[vault]`, `kind = \"sqlite\"`"
             );
             return Err(fault("vault", why));
         }
         let follows = file.patient.links == Links::Vault;
         if follows && file.vault.is_none() {
-            let why = "`vault` needs one to remember links: say where, as in `[vault]`, `kind = \"sqlite\"`";
+            let why = "`vault` needs a vault to store links: add one, as in `[vault]`, `kind = \"sqlite\"`";
             return Err(fault("patient.links", why.to_owned()));
         }
         let random = file.vault.is_some() && (follows || asks(wants_vault).is_some());
@@ -141,7 +142,7 @@ impl Policy {
     }
 }
 
-/// Returns whether it takes codes of the vault where there is one.
+/// Returns whether it uses codes of the vault if there is one.
 fn wants_vault(operation: &Operation) -> bool {
     let numbered = Operation::Tag {
         numbered: Some(Numbered::Patient),
@@ -149,7 +150,7 @@ fn wants_vault(operation: &Operation) -> bool {
     operation.needs_vault() || *operation == numbered
 }
 
-/// Returns the keys that a policy names, if it names some.
+/// Returns the keys that a policy names, if it names any.
 pub(crate) fn keyring(file: &PolicyFile) -> Result<Option<Keyring>, String> {
     let keyring = match &file.keys {
         Some(Keys::File(path)) => Keyring::read(path),
@@ -159,7 +160,7 @@ pub(crate) fn keyring(file: &PolicyFile) -> Result<Option<Keyring>, String> {
     keyring.map(Some).map_err(|error| error.to_string())
 }
 
-/// Returns the vault at a place. `origin` is the policy's file, for messages.
+/// Opens the vault at a place. `origin` is the policy's file, for messages.
 pub(crate) fn open(
     place: &VaultPlace,
     keyring: &Keyring,
@@ -184,7 +185,9 @@ pub(crate) fn open(
                 .map_err(|_| PolicyError::Key {
                     origin: origin.to_owned(),
                     key: "vault".to_owned(),
-                    why: format!("environment variable {env}, which holds the connection, is not set"),
+                    why: format!(
+                        "environment variable {env}, which must hold the connection string, is not set"
+                    ),
                 })?;
             let tls = match tls {
                 Tls::System => PostgresTls::System,
@@ -202,14 +205,14 @@ pub(crate) fn open(
     })
 }
 
-/// Particles, titles and the like.
+/// Returns a test for words such as particles and titles.
 fn nobody(dictionary: &Arc<Dictionary>) -> NamesNobody {
     let dictionary = Arc::clone(dictionary);
     let lists = dictionary.lists_where(|list| NOBODY.iter().any(|name| list.id.starts_with(name)));
     Arc::new(move |word| dictionary.word(word).lists().intersects(lists))
 }
 
-/// How the names of the lists begin whose words stand in names and name nobody, in any language.
+/// The prefixes of the names of the lists whose words occur in names but name nobody, in any language.
 const NOBODY: [&str; 4] = ["name-particles", "name-suffixes", "titles-", "credentials"];
 
 /// Replaces spans by a policy. Shared by all lanes.
@@ -219,7 +222,7 @@ pub struct PolicyReplacer {
     labels: Arc<LabelSet>,
     missing: Missing,
     links: Links,
-    /// Whether it was reported that a link was not followed.
+    /// Whether an ignored link was reported.
     ignored: AtomicBool,
     authorities: Arc<Authorities>,
     keyring: Option<Keyring>,
@@ -261,7 +264,7 @@ impl PolicyReplacer {
         note.ask(vault.as_ref(), wanted).map_err(unanswered)
     }
 
-    /// Remembers the links of the note's event, and replaces the note as the patient's that its links lead to.
+    /// Stores the links of the note's event, and switches the note to the patient to which its links lead.
     fn follow(&self, note: &mut Note<'_>) -> Result<(), ReplaceError> {
         let subject = note.subject;
         match (self.links, &self.vault) {
@@ -283,7 +286,7 @@ impl PolicyReplacer {
                     topic,
                     partition,
                     offset,
-                    "an event merges or links patients, which the policy does not follow: their ids keep codes of their own; set `patient.links = \"vault\"` to follow it"
+                    "the policy ignores an event's merge or link of patients: their ids keep separate codes; set `patient.links = \"vault\"` to follow it"
                 );
             }
             _ => {}
@@ -292,14 +295,14 @@ impl PolicyReplacer {
     }
 }
 
-/// What a vault without an answer means for a note.
+/// Returns the error of a note whose vault did not respond.
 fn unanswered(error: VaultError) -> ReplaceError {
     match error {
         VaultError::TooLong { .. } => ReplaceError::Failed,
-        // Whatever else is wrong is wrong for every note: none is given up for it.
+        // Any other error affects every note, so that no note is quarantined for it.
         error => {
             tracing::warn!(%error, "the vault");
-            ReplaceError::Unavailable("the vault of codes gives no answer")
+            ReplaceError::Unavailable("the vault of codes did not respond")
         }
     }
 }

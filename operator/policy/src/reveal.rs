@@ -13,20 +13,20 @@ use crate::replacer::{keyring, open};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RevealError {
-    /// A sealed value does not open.
+    /// An encrypted value cannot be decrypted.
     #[error("the sealed value at byte {at}: {source}")]
     Sealed {
         /// Its first byte.
         at: usize,
-        /// Why.
+        /// The reason.
         source: SealError,
     },
-    /// The vault gives no answer.
+    /// The vault does not respond.
     #[error("the code at byte {at}: {source}")]
     Vault {
         /// Its first byte.
         at: usize,
-        /// Why.
+        /// The reason.
         source: VaultError,
     },
 }
@@ -34,9 +34,9 @@ pub enum RevealError {
 /// The patient of the note: what the values were sealed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose<'a> {
-    /// A patient's, by the id that the event carried, where it did not say who assigned the id.
+    /// A patient, by the id in an event that names no authority.
     Patient(&'a str),
-    /// A patient's, by the id and by who assigned it: an authority of the policy, or its name as the source has it
+    /// A patient, by the id and its authority: the authority's name in the policy or in the source
     /// (`system:https://mercy.example/mrn`).
     PatientOf {
         /// The authority that assigned the id.
@@ -44,14 +44,14 @@ pub enum Whose<'a> {
         /// The id.
         id: &'a str,
     },
-    /// A note's without a patient, by its id.
+    /// A note without a patient, by its id.
     Note(&'a str),
 }
 
 /// What can be reversed.
 pub struct Revealer {
     authorities: Authorities,
-    /// Of the current key, then of the accepted ones.
+    /// Ciphers of the current key, then of the accepted ones.
     ciphers: Vec<IdCipher>,
     keyring: Keyring,
     vault: Option<Box<dyn Vault>>,
@@ -64,10 +64,10 @@ impl std::fmt::Debug for Revealer {
 }
 
 impl Revealer {
-    /// With the keys and the vault of a policy.
+    /// Creates a revealer with the keys and the vault of a policy.
     ///
     /// # Errors
-    /// [`PolicyError::Key`]; [`PolicyError::Unavailable`] for a vault that is away.
+    /// [`PolicyError::Key`]; [`PolicyError::Unavailable`] if the vault is unavailable.
     pub fn new(file: &PolicyFile, origin: &str) -> Result<Self, PolicyError> {
         let fault = |key: &str, why: String| PolicyError::Key {
             origin: origin.to_owned(),
@@ -94,10 +94,11 @@ impl Revealer {
     }
 
     /// Returns the text with every reversible replacement reversed, and their number. Tags, masks,
-    /// surrogates, shifted dates and keyed codes stay: there is no way back from them.
+    /// surrogates, shifted dates and keyed codes are irreversible and stay.
     ///
     /// # Errors
-    /// [`RevealError`]: of another patient, altered, of a retired key, or the vault is away.
+    /// [`RevealError`] if the value belongs to another patient, was altered or has a retired key, or if the
+    /// vault is unavailable.
     pub fn reveal(&self, text: &str, whose: Whose<'_>) -> Result<(String, usize), RevealError> {
         let context = match whose {
             Whose::Patient(id) => self.authorities.context(None, id),
@@ -156,7 +157,7 @@ impl Revealer {
     }
 }
 
-/// Innermost brackets, with what is in them.
+/// Returns the innermost brackets with their contents.
 fn brackets(text: &str) -> Vec<Span> {
     let (mut found, mut from) = (Vec::new(), None);
     for (at, byte) in text.bytes().enumerate() {

@@ -1,11 +1,11 @@
-//! What a label of any set is, in the terms that rules and operators know: those of i2b2-2014.
+//! Maps a label of any set to the terms that rules and operators use: those of i2b2-2014.
 
 use lethe_core::{Hipaa, Label, LabelId, LabelSet};
 
-/// A label's meaning: the i2b2-2014 labels that it stands for, and the identifier that it falls under.
+/// A label's meaning: the i2b2-2014 labels that it stands for, and its HIPAA identifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Role {
-    /// By their i2b2-2014 names; empty if it stands for none.
+    /// Their i2b2-2014 names; empty if it stands for none.
     pub(crate) names: Vec<String>,
     /// Its identifier in 45 CFR 164.514(b)(2)(i).
     pub(crate) hipaa: Hipaa,
@@ -25,12 +25,12 @@ impl Role {
         }
     }
 
-    /// Returns whether everything that it stands for is among these.
+    /// Returns whether all labels that it stands for are among these.
     pub(crate) fn only(&self, among: &[&str]) -> bool {
         self.names.iter().all(|name| among.contains(&name.as_str()))
     }
 
-    /// Returns whether something that it stands for is among these.
+    /// Returns whether any label that it stands for is among these.
     pub(crate) fn some(&self, among: &[&str]) -> bool {
         self.names.iter().any(|name| among.contains(&name.as_str()))
     }

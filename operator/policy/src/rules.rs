@@ -1,7 +1,9 @@
-//! The rules of 45 CFR 164.514 that a policy is checked against when it is loaded, one function each, named in one list.
+//! The rules of 45 CFR 164.514 that a policy is checked against when it is loaded: one function each, listed
+//! in one table.
 //!
-//! They say what a policy may not ask for; what operators then do to a span is theirs. Where the regulation leaves room the
-//! stricter reading is taken. Nothing here makes an output compliant: it keeps a policy from saying what its mode forbids.
+//! The rules limit what a policy may request; the operators decide how a span is replaced. Where the
+//! regulation is open, the stricter reading is taken. The rules do not make an output compliant: they refuse
+//! what a policy's mode forbids.
 
 use lethe_core::{CarriedField, Hipaa, LabelSet};
 
@@ -10,7 +12,7 @@ use crate::error::PolicyError;
 use crate::file::{Codes, Mode, Numbered, Operation, PolicyFile, Scope};
 use crate::role::{Role, roles};
 
-/// A policy's wish for one label.
+/// A policy's request for one label.
 struct Wish<'a> {
     operation: &'a Operation,
     role: &'a Role,
@@ -20,7 +22,7 @@ struct Wish<'a> {
 /// A clause, and why it forbids something.
 type Violation = (&'static str, String);
 
-/// A rule about what is done to a label.
+/// A rule about the operation for a label.
 type Rule = fn(&Wish<'_>) -> Option<Violation>;
 
 /// The rules of each mode about labels.
@@ -32,11 +34,13 @@ const RULES: &[(Mode, &[Rule])] = &[
     (Mode::LimitedDataSet, &[kept_direct_identifiers]),
 ];
 
-/// Checks a policy against the rules of its mode. `carried` is the metadata that goes to the output as it is.
+/// Checks a policy against the rules of its mode. `carried` is the metadata that goes to the output
+/// unchanged.
 ///
 /// # Errors
-/// All that is wrong, not only the first: [`PolicyError::Rule`] with the clause; [`PolicyError::Key`] for a label that the set
-/// does not have or an operation that its spans do not allow; [`PolicyError::Several`] if there is more than one.
+/// All errors, not only the first: [`PolicyError::Rule`] with the clause; [`PolicyError::Key`] for a label
+/// that the set does not have or an operation that its spans do not allow; [`PolicyError::Several`] if there
+/// is more than one.
 pub fn check(
     policy: &PolicyFile,
     origin: &str,
@@ -58,7 +62,7 @@ pub fn check(
     for name in policy.labels.keys().filter(|name| labels.by_name(name).is_none()) {
         let names: Vec<&str> = labels.labels().iter().map(|label| label.name.as_str()).collect();
         let why = format!(
-            "label set `{}` has no such label; it has {}",
+            "label set `{}` does not have this label; it has {}",
             labels.id(),
             names.join(", ")
         );
@@ -71,7 +75,7 @@ pub fn check(
     }
     for (field, reason) in &policy.keep {
         if reason.trim().is_empty() {
-            let why = "has no reason; say why the identifier may leave, since the files' metadata repeat it";
+            let why = "has no reason; state why the identifier may leave, for the metadata of the files";
             errors.push(key(format!("keep.{}", field.name()), why.to_owned()));
         }
     }
@@ -115,7 +119,7 @@ pub fn check(
     PolicyError::of(errors)
 }
 
-/// Returns the metadata that a policy lets go to the output unless the configuration says otherwise.
+/// Returns the metadata that a policy keeps in the output unless the configuration lists other fields.
 pub fn carried_by_default(policy: &PolicyFile) -> Vec<CarriedField> {
     [
         CarriedField::NoteId,
@@ -140,43 +144,45 @@ const NUMBERS: &[&str] = &[
     "SSN",
 ];
 
-/// People and institutions of the site, which all patients' notes may name.
+/// Labels of people and institutions of the site, which all patients' notes may name.
 const SITE: &[&str] = &["DOCTOR", "HOSPITAL", "DEPARTMENT", "ORGANIZATION"];
 
-/// What spans of such a label cannot be made into, whatever the mode.
+/// Returns why an operation cannot be applied to spans of a label, in any mode.
 fn unfit(operation: &Operation, role: &Role) -> Option<String> {
     match operation {
-        Operation::Generalise {} if !role.some(&["DATE", "AGE", "ZIP"]) => Some(
-            "`generalise` is for dates, ages and ZIP codes; what is more general than another identifier is its `tag`".to_owned(),
-        ),
+        Operation::Generalise {} if !role.some(&["DATE", "AGE", "ZIP"]) => {
+            Some("`generalise` is for dates, ages and ZIP codes; use `tag` for other identifiers".to_owned())
+        }
         Operation::Shift {} if !role.only(&["DATE"]) => Some("`shift` is for dates".to_owned()),
         Operation::EncryptId {} if !role.only(NUMBERS) => Some(
-            "`encrypt-id` is for ids, such as MEDICALRECORD; say `pseudonym` or `tag` for others".to_owned(),
+            "`encrypt-id` is for ids, such as MEDICALRECORD; use `pseudonym` or `tag` for others".to_owned(),
         ),
-        Operation::Surrogate { scope: Scope::Site } | Operation::Pseudonym { scope: Scope::Site, .. }
-            if !role.only(SITE) =>
-        {
-            Some("`scope = \"site\"` would link patients; it is for DOCTOR, HOSPITAL, DEPARTMENT and ORGANIZATION".to_owned())
-        }
+        Operation::Surrogate { scope: Scope::Site }
+        | Operation::Pseudonym {
+            scope: Scope::Site, ..
+        } if !role.only(SITE) => Some(
+            "`scope = \"site\"` would link patients; it is for DOCTOR, HOSPITAL, DEPARTMENT and ORGANIZATION"
+                .to_owned(),
+        ),
         _ => None,
     }
 }
 
-/// 164.514(b)(2)(i): what falls under an identifier is not kept. States and countries are no smaller than a State.
+/// 164.514(b)(2)(i): listed identifiers are not kept. States and countries are no smaller than a State.
 fn kept_identifiers(wish: &Wish<'_>) -> Option<Violation> {
     if !matches!(wish.operation, Operation::Keep {}) || wish.role.only(&["STATE", "COUNTRY"]) {
         return None;
     }
     let (clause, what) = IDENTIFIERS[usize::from(wish.role.hipaa.letter() as u8 - b'A')];
     let advice = if wish.role.some(&["DATE", "AGE", "ZIP"]) {
-        "`generalise`, `tag`, `mask` or `remove` it"
+        "use `generalise`, `tag`, `mask` or `remove`"
     } else {
-        "`tag`, `mask` or `remove` it, or put a `surrogate` in its place"
+        "use `tag`, `mask`, `remove` or `surrogate`"
     };
     Some((clause, format!("safe harbor removes {what}; {advice}")))
 }
 
-/// 164.514(b)(2)(i)(C): a shifted date is a date, and so is another one in its place.
+/// 164.514(b)(2)(i)(C): a shifted date is a date, and so is a surrogate for one.
 fn dates_of_any_kind(wish: &Wish<'_>) -> Option<Violation> {
     let still = match wish.operation {
         Operation::Shift {} => "a shifted date is still a date",
@@ -186,12 +192,12 @@ fn dates_of_any_kind(wish: &Wish<'_>) -> Option<Violation> {
         _ => return None,
     };
     let why = format!(
-        "{still}, and safe harbor keeps the year alone; say `generalise`, or choose mode `limited-data-set` or `expert-determination`"
+        "{still}, and safe harbor keeps only the year; use `generalise`, or choose mode `limited-data-set` or `expert-determination`"
     );
     Some((IDENTIFIERS[2].0, why))
 }
 
-/// 164.514(c)(1): a code is not derived from or related to information about the person.
+/// 164.514(c)(1): a code must not be derived from or related to information about the person.
 fn derived_codes(wish: &Wish<'_>) -> Option<Violation> {
     let what = match wish.operation {
         Operation::Pseudonym {
@@ -205,24 +211,25 @@ fn derived_codes(wish: &Wish<'_>) -> Option<Violation> {
             if matches!(wish.role.hipaa.letter(), 'G'..='M' | 'P' | 'R')
                 && !wish.role.only(&["PROFESSION"]) =>
         {
-            "a number made from a number under a key is a code derived from the person"
+            "a number derived from a number under a key is a code derived from the person"
         }
         _ => return None,
     };
     Some((
         "164.514(c)(1)",
-        format!("{what}; say `pseudonym` with `codes = \"vault\"`, which are random, or `tag`"),
+        format!("{what}; use `pseudonym` with `codes = \"vault\"`, whose codes are random, or `tag`"),
     ))
 }
 
-/// 164.514(e)(2): the direct identifiers of the person, of relatives, employers and household members are not kept.
+/// 164.514(e)(2): direct identifiers of the person, of relatives, employers and household members are not
+/// kept.
 fn kept_direct_identifiers(wish: &Wish<'_>) -> Option<Violation> {
     if !matches!(wish.operation, Operation::Keep {}) {
         return None;
     }
     let clause = match wish.role.hipaa {
         Hipaa::Names => "164.514(e)(2)(i)",
-        // An employer's name is its name.
+        // The name of an employer falls under names.
         Hipaa::Geographic if wish.role.some(&["ORGANIZATION"]) => "164.514(e)(2)(i)",
         // Town, State and ZIP code may stay; a hospital is not an address of the person.
         Hipaa::Geographic
@@ -249,23 +256,23 @@ fn kept_direct_identifiers(wish: &Wish<'_>) -> Option<Violation> {
         Hipaa::Biometric => "164.514(e)(2)(xv)",
         Hipaa::Photograph => "164.514(e)(2)(xvi)",
     };
-    Some((clause, "a limited data set has no such identifier; `tag`, `mask` or `remove` it, or put a `surrogate` or a `pseudonym` in its place".to_owned()))
+    Some((clause, "a limited data set must not have this identifier; use `tag`, `mask`, `remove`, `surrogate` or `pseudonym`".to_owned()))
 }
 
-/// 164.514(b)(1)(ii): methods and results of the determination are documented.
+/// 164.514(b)(1)(ii): methods and results of the determination must be documented.
 fn determined(policy: &PolicyFile) -> Option<Violation> {
     let told = policy
         .determination
         .as_deref()
         .is_some_and(|text| !text.trim().is_empty());
     (policy.mode == Mode::ExpertDetermination && !told).then(|| {
-        let why = "an expert's determination is documented: name the expert, the date, and where the document is kept";
+        let why = "an expert's determination must be documented: name the expert, the date, and where the document is kept";
         ("164.514(b)(1)(ii)", why.to_owned())
     })
 }
 
-/// Metadata that may not go to the output as it is. A note's id may if the policy gives a reason (`[keep]`): it is the
-/// sender's, and often holds a record number or a date.
+/// Checks metadata that may not go to the output unchanged. A note's id may if the policy gives a reason
+/// (`[keep]`): the sender assigns it, and it often contains a record number or a date.
 fn carried_field(policy: &PolicyFile, field: CarriedField) -> Option<Violation> {
     let clause = match (policy.mode, field) {
         (Mode::SafeHarbor | Mode::LimitedDataSet, CarriedField::NoteId)
@@ -285,13 +292,13 @@ fn carried_field(policy: &PolicyFile, field: CarriedField) -> Option<Violation> 
     };
     let name = field.name();
     let otherwise = if field == CarriedField::NoteId {
-        ", or say in the policy why it identifies nobody: `[keep]`, `note_id = \"REASON\"`"
+        ", or state in the policy why it identifies nobody: `[keep]`, `note_id = \"REASON\"`"
     } else {
         ""
     };
     Some((
         clause,
-        format!("`{name}` identifies; leave it out of the list{otherwise}"),
+        format!("`{name}` identifies a person; remove it from the list{otherwise}"),
     ))
 }
 

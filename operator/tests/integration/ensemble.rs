@@ -179,7 +179,7 @@ fn pruning_reports_each_threshold_s_path_and_refuses_what_does_not_fit() {
             "no member `crf`; choose from mira, ogd, naive-bayes",
         ),
         (&["--floor", "characters:2"], "is not a floor"),
-        (&["--ceiling", "1"], "a ceiling needs to know what members cost"),
+        (&["--ceiling", "1"], "a ceiling needs the costs of the members"),
         (&["--costs", report], "no cost of `mira`"),
         (&["--costs", "nowhere.json"], "--costs nowhere.json"),
         (&["--models", "mira=nowhere"], "nowhere/member.toml"),

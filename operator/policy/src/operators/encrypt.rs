@@ -1,4 +1,4 @@
-//! `encrypt`: the value sealed under the key (AES-256-GCM), which `lethe reveal` opens.
+//! `encrypt`: the value encrypted under the key (AES-256-GCM); `lethe reveal` decrypts it.
 
 use std::sync::Arc;
 

@@ -24,7 +24,7 @@ impl Operator for EncryptId {
         let kind =
             Kind::of_label(name).or_else(|| item.role.names.iter().find_map(|name| Kind::of_label(name)));
         let raw = item.authority.or_else(|| note.authority_of(item.text));
-        // Only the patient's own id can be of the column that says whose note it is.
+        // Only the patient's own id can belong to the patient-id column.
         let column = if note
             .subject
             .patient_id

@@ -1,7 +1,7 @@
 //! `generalise`: a date to its year, an age over 89 to "90 or older", a ZIP code to three digits. Anything else
 //! becomes a tag.
 //!
-//! 45 CFR 164.514(b)(2)(i)(B) and (C). A year that would show an age over 89 is as telling as the age.
+//! 45 CFR 164.514(b)(2)(i)(B) and (C). A year that reveals an age over 89 is as identifying as the age.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use lethe_surrogates::{Language, ages};
 use super::{Dates, Operator, bare, tagged};
 use crate::note::{Item, Note};
 
-/// The assumed year of a note without a date: a later one hides more years of birth, so it is
-/// the year of this release.
+/// The assumed year of a note without a date. A later year hides more years of birth, so it is the year of
+/// this release.
 const UNDATED: i16 = 2026;
 
 #[derive(Debug)]
@@ -37,7 +37,8 @@ impl Generalise {
         )
     }
 
-    /// The table is of the United States: a Spanish code of five digits is not in it.
+    /// Generalises a ZIP code by the table, which is for the United States: a Spanish code of five digits is
+    /// not in it.
     fn zip(&self, text: &str) -> Option<String> {
         if self.dates.language != Language::English {
             return None;

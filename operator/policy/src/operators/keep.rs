@@ -1,4 +1,4 @@
-//! `keep`: the span as it is, found and audited all the same.
+//! `keep`: leaves the span unchanged, and audits it.
 
 use lethe_core::{ReplaceError, Replacement};
 

@@ -1,4 +1,4 @@
-//! `mask`: stars. Lengths and line breaks show.
+//! `mask`: stars. Lengths and line breaks remain visible.
 
 use lethe_core::{ReplaceError, Replacement};
 

@@ -1,4 +1,4 @@
-//! What can be done to a span, one operator a file. [`operator`] is the list.
+//! The operators, one per file. [`operator`] is the registry.
 
 mod encrypt;
 mod encrypt_id;
@@ -24,20 +24,20 @@ use crate::authority::Authorities;
 use crate::file::{Operation, Scope};
 use crate::note::{Item, Note};
 
-/// What operators are made with.
+/// The shared parts from which operators are built.
 pub(crate) struct Parts {
     pub(crate) order: Option<Order>,
     pub(crate) language: Language,
     pub(crate) shift: ShiftRule,
-    /// Another than the one that ships.
+    /// A table that replaces the built-in one.
     pub(crate) zips: Option<Arc<ZipTable>>,
-    /// Built if the policy asks for some.
+    /// Built only if the policy uses surrogates.
     pub(crate) surrogates: Option<Arc<Surrogates>>,
-    /// Made if the policy asks for it.
+    /// Built only if the policy encrypts ids.
     pub(crate) cipher: Option<Arc<IdCipher>>,
     pub(crate) authorities: Arc<Authorities>,
     pub(crate) has_vault: bool,
-    /// Whether ages over 89 may not show in years either.
+    /// Whether years must not reveal ages over 89 either.
     pub(crate) hides_great_age: bool,
 }
 
@@ -50,7 +50,7 @@ impl Parts {
     }
 }
 
-/// How dates are read.
+/// The settings for reading dates.
 #[derive(Clone, Copy, Debug)]
 struct Dates {
     order: Option<Order>,
@@ -68,22 +68,22 @@ impl Dates {
     }
 }
 
-/// Says what is written in a span's place.
+/// Writes the replacement of a span.
 pub(crate) trait Operator: Send + Sync + fmt::Debug {
     /// Returns whether it needs a code of the vault for its spans. The vault is queried once per note.
     fn wants_code(&self) -> bool {
         false
     }
 
-    /// Among which notes the same value is replaced alike.
+    /// Returns the notes among which equal values get equal replacements.
     fn scope(&self) -> Scope {
         Scope::Patient
     }
 
-    /// What is written.
+    /// Returns the replacement.
     ///
     /// # Errors
-    /// [`ReplaceError`]. What it does not understand it replaces by a tag, never by part of it.
+    /// [`ReplaceError`]. A span that cannot be parsed is replaced by a tag as a whole, never in part.
     fn write<'a>(&self, item: &Item<'a>, note: &mut Note<'a>) -> Result<Replacement, ReplaceError>;
 }
 
@@ -134,7 +134,7 @@ fn bare(action: &'static str, text: String) -> Replacement {
     }
 }
 
-/// Returns the label in brackets: what is written where an operator does not understand a span.
+/// Returns the label in brackets: the replacement of a span that an operator cannot parse.
 fn tagged(item: &Item<'_>) -> Replacement {
     bare("tag", format!("[{}]", item.label.name))
 }

@@ -1,5 +1,5 @@
-//! `pseudonym`: a code in brackets, the same for the same value of the same patient. Keyed (HMAC), or random and kept in
-//! the vault: only the latter is not derived from the person (45 CFR 164.514(c)(1)).
+//! `pseudonym`: a code in brackets, the same for equal values of one patient. The code is keyed (HMAC), or
+//! random and stored in the vault: only the latter is not derived from the person (45 CFR 164.514(c)(1)).
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl Operator for Pseudonym {
     }
 }
 
-/// `[LABEL-code]`.
+/// Writes `[LABEL-code]`.
 pub(super) fn code<'a>(
     codes: Codes,
     scope: Scope,

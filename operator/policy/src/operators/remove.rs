@@ -1,4 +1,4 @@
-//! `remove`: nothing. That there was something shows in the audit alone.
+//! `remove`: deletes the span. Only the audit shows that it existed.
 
 use lethe_core::{ReplaceError, Replacement};
 

@@ -1,5 +1,6 @@
-//! `surrogate`: a realistic other value, so that one that was missed hides among those that were not. The same for the
-//! patient wherever it stands; a date is moved by the patient's own days. What has no surrogate becomes a tag.
+//! `surrogate`: a realistic other value, so that a missed identifier hides among surrogates. The same value
+//! gets the same surrogate at every occurrence for the patient; a date is moved by the patient's own days. A
+//! value without a surrogate becomes a tag.
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ pub(super) struct Surrogate {
     pub(super) rule: ShiftRule,
 }
 
-/// The patient's keyed function as surrogates draw from it.
+/// The patient's keyed function, for drawing surrogates.
 struct Keyed<'a>(&'a Prf);
 
 impl Draw for Keyed<'_> {
@@ -35,7 +36,7 @@ impl Surrogate {
         let Some(kind) = Kind::of_label(&item.label.name).or_else(by_role) else {
             return Ok(None);
         };
-        // Where all patients' notes agree, no patient's names may decide.
+        // If replacements are equal across patients, no patient's names may influence them.
         let nobody = KnownNames::default();
         let about = About {
             language: Some(self.dates.language),
@@ -58,7 +59,7 @@ impl Operator for Surrogate {
 
     fn write<'a>(&self, item: &Item<'a>, note: &mut Note<'a>) -> Result<Replacement, ReplaceError> {
         if item.role.only(&["AGE"]) {
-            // Another age would be another patient: what may not be shown is generalised.
+            // Another age would be a different patient: an age that must not be shown is generalised.
             return Ok(
                 ages::generalise(item.text).map_or_else(|| tagged(item), |text| bare("generalise", text))
             );
@@ -71,7 +72,8 @@ impl Operator for Surrogate {
         let made = self.value(item, note)?.map_or_else(
             || tagged(item),
             |text| Replacement {
-                // The audit counts clashes; a surrogate that gave way would differ from the column's and hint at the name.
+                // The audit counts clashes. A surrogate that avoided them would differ from the column's and
+                // hint at the name.
                 action: if !item.role.some(&["DATE"]) && note.clashes(item.text, &text) {
                     "surrogate-clash"
                 } else {

@@ -1,8 +1,8 @@
-//! One test a clause of 45 CFR 164.514, named after it.
+//! One test per clause of 45 CFR 164.514, named after it.
 
 use super::*;
 
-/// What is said of a policy in this mode, over the labels of i2b2-2014, with these further lines.
+/// Returns the result for a policy in this mode, over the labels of i2b2-2014, with these further lines.
 fn told(mode: &str, lines: &str) -> String {
     told_of(&LabelSet::i2b2_2014(), mode, lines, None)
 }
@@ -20,7 +20,7 @@ fn label(name: &str, action: &str) -> String {
     format!("[labels.{name}]\naction = \"{action}\"")
 }
 
-/// The clause named, if the policy is refused.
+/// Asserts that the policy is refused with this clause.
 fn refused(mode: &str, lines: &str, clause: &str, key: &str) {
     let told = told(mode, lines);
     let expected = format!("policy.toml: key `{key}`: 45 CFR {clause}: ");
@@ -31,7 +31,7 @@ fn allowed(mode: &str, lines: &str) {
     assert_eq!(told(mode, lines), "allowed", "{mode}: {lines}");
 }
 
-/// Every label that falls under the letter is refused when it is kept, and allowed when it is tagged.
+/// Asserts that every label under the letter is refused when it is kept, and allowed when it is tagged.
 fn keeping_is_refused(letter: char, names: &[&str]) {
     for name in names {
         let clause = format!("164.514(b)(2)(i)({letter})");

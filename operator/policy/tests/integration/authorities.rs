@@ -1,4 +1,5 @@
-//! Who assigned an id decides whose it is; people of a site are one in all patients' notes.
+//! The authority that assigned an id determines its patient; people of a site are the same in all patients'
+//! notes.
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
@@ -19,7 +20,7 @@ fn made(lines: &str) -> (tempfile::TempDir, String, Redactor) {
     (folder, toml, redactor)
 }
 
-/// A marked note of a patient's id that this authority assigned.
+/// Returns a redacted note with a patient's id that this authority assigned.
 fn of(redactor: &Redactor, authority: Option<&str>, id: &str, note: &str) -> String {
     let (text, decisions) = marked(note);
     let event = NoteEvent {
@@ -38,7 +39,7 @@ fn equal_ids_of_two_authorities_share_no_surrogate_code_or_shift() {
         let two = of(&redactor, Some("namespace:GRACE"), "12", note);
         assert_ne!(one, two, "{note}");
     }
-    // Days are few, so two patients may share them; twenty pairs do not.
+    // There are few possible shifts, so two patients may share one; twenty pairs do not.
     let days = |authority: &str| -> Vec<String> {
         let ids = (0..20).map(|id| id.to_string());
         ids.map(|id| of(&redactor, Some(authority), &id, "{DATE|2021-03-05}"))
@@ -74,7 +75,7 @@ fn an_encrypted_id_is_one_code_in_every_format_and_comes_back() {
     ] {
         assert_eq!(of(&redactor, raw, "ab1234", note), one);
     }
-    // In another patient's note nobody says who assigned it.
+    // In another patient's note, no source names the authority.
     assert_ne!(of(&redactor, None, "99", note), one);
     assert_eq!(
         of(&redactor, Some("namespace:GRACE"), "ab1234", note),
@@ -153,7 +154,7 @@ fn section_164_514_c_1_encrypted_ids_are_refused_under_safe_harbor() {
     );
 }
 
-/// An event that says that `other` is `id`'s patient too.
+/// Returns an event that declares `other` to be `id`'s patient too.
 fn merging(id: &str, other: &str) -> NoteEvent {
     NoteEvent {
         links: vec![PatientLink {
@@ -198,7 +199,7 @@ fn a_merged_patient_is_the_surviving_one_from_then_on() {
         redact(&redactor, merging("4482091", "7719360"), &[]).unwrap();
         assert_eq!(note("7719360"), survivor, "{action}");
         assert_eq!(note("4482091"), survivor, "{action}");
-        // A later merge takes both along, and saying it again changes nothing.
+        // A later merge takes both along, and repeating it changes nothing.
         let last = note("5550017");
         redact(&redactor, merging("5550017", "4482091"), &[]).unwrap();
         redact(&redactor, merging("4482091", "7719360"), &[]).unwrap();

@@ -1,4 +1,4 @@
-//! How rows of a patient are recognised by what the policy left of the patient, and of nobody else.
+//! Rows of a patient, and of no other, are recognised by the traces that the policy left.
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
@@ -165,7 +165,7 @@ fn linked_ids_are_one_patient_whichever_of_them_is_given() {
             );
         }
         assert_eq!(traces.find(None, Some(&texts[2]), None), None);
-        // Two codes, and the link.
+        // There are two codes, and the link.
         assert_eq!(traces.code_digests().len(), 3, "{id}");
     }
     let digests = site.traces(None, "7719360").code_digests();

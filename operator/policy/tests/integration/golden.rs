@@ -1,4 +1,4 @@
-//! Golden cases a label: what each operator makes of an invented value of it, under the key of tests.
+//! Golden cases for each label: the result of each operator for an invented value, under the key of tests.
 
 use crate::common;
 

@@ -1,4 +1,4 @@
-//! Tests of policies as files give them. One binary, so that it is linked once.
+//! Tests of policies in files, in one binary so that it is linked once.
 
 mod authorities;
 mod common;

@@ -1,4 +1,4 @@
-//! Golden cases an operator: what a policy makes of a note.
+//! Golden cases for each operator: the result of a policy for a note.
 
 use crate::common;
 
@@ -9,7 +9,7 @@ use lethe_secrets::{Keyring, Sealer, SqliteVault, Token, Vault as _};
 
 const NOTE: &str = "{PATIENT|Ada Okafor}, {AGE|93}, seen {DATE|03/05/2021} by {DOCTOR|Dr. Ruiz}. {DOCTOR|Ruiz} and {DOCTOR|Dr Lee}; MRN {MEDICALRECORD|12-3456}, {CITY|Reus} {ZIP|02139}.";
 
-/// A policy of one action for everything.
+/// Returns a policy of one action for everything.
 fn all(action: &str) -> String {
     format!("mode = \"custom\"\ndefault = {{ action = \"{action}\" }}\n")
 }
@@ -52,7 +52,7 @@ fn section_164_514_b_2_i_c_dates_keep_the_year_and_ages_over_89_are_90_or_older(
         ("{AGE|89}", "89"),
         ("{AGE|90}", "90 or older"),
         ("{AGE|104}", "90 or older"),
-        // The note is of 2024: 1935 shows 89 years at most, 1934 shows 90.
+        // The note was written in 2024: 1935 gives an age of 89 at most, 1934 of 90.
         ("{DATE|1935-01-01}", "1935"),
         ("{DATE|1934-12-31}", "90 or older"),
     ] {

@@ -1,4 +1,4 @@
-//! What holds of every note under every policy.
+//! Properties of every note under every policy.
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
@@ -34,7 +34,7 @@ const PLACES: [(&str, &str); 4] = [
     ("PROFESSION", "stonemason"),
 ];
 
-/// A value that may stand in a note.
+/// A value that may occur in a note.
 #[derive(Clone, Debug)]
 enum Value {
     Person(usize, usize, u8),
@@ -79,7 +79,7 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// A note: values with words between; those that say `false` are mentioned again and nobody finds them there.
+/// A note: values with words between them. Those with `true` occur a second time, where no member finds them.
 #[derive(Clone, Debug)]
 struct Written(Vec<(Value, bool)>);
 
@@ -88,7 +88,7 @@ fn written() -> impl Strategy<Value = Written> {
 }
 
 impl Written {
-    /// The text, and what was found: each value once, and again where it says so.
+    /// Returns the text and the decisions: each value once, and a second time if it has a second occurrence.
     fn note(&self) -> (String, Vec<Decision>) {
         let labels = LabelSet::i2b2_2014();
         let (mut text, mut decisions) = (String::from("seen with "), Vec::new());
@@ -105,7 +105,7 @@ impl Written {
                 " slept, and "
             });
             if *again {
-                // The same once more, or the part of a name that stands alone.
+                // The second occurrence is the value itself, or the part of a name that stands alone.
                 text.push_str(&match value {
                     Value::Person(_, family, _) => FAMILY[*family].to_owned(),
                     _ => written,
@@ -117,7 +117,7 @@ impl Written {
     }
 }
 
-/// A redactor that looks twice.
+/// A redactor with propagation.
 struct Whole(Redactor, Propagation);
 
 impl Whole {
@@ -151,14 +151,14 @@ impl Whole {
     }
 }
 
-/// The words of a text, in lower case.
+/// Returns the words of a text in lower case.
 fn words(text: &str) -> BTreeSet<String> {
     text.split(|c: char| !c.is_alphanumeric())
         .map(str::to_lowercase)
         .collect()
 }
 
-/// Policies of every operator, by name: made once, as a stream makes them.
+/// Policies with each operator, by name, built once as in a stream.
 static POLICIES: LazyLock<(tempfile::TempDir, Vec<(&'static str, Whole)>)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let policies = policies(folder.path());
@@ -224,7 +224,7 @@ proptest! {
                 for word in words(&value_text) {
                     let digits = word.chars().all(|c| c.is_ascii_digit());
                     let counts = if digits { word.len() >= 4 } else { matches!(value, Value::Person(..)) && word.len() >= 3 };
-                    // A date that was kept by the year of another is that one's.
+                    // The year may belong to another date.
                     let other_year = digits && word.len() == 4 && ["surrogate", "numbered"].contains(name);
                     if counts && !other_year {
                         prop_assert!(!left.contains(&word), "{name}: {word} in {}", done.text);
@@ -275,7 +275,7 @@ proptest! {
         let mut all = vec![(value, false)];
         all.extend(others.0);
         let (text, found) = Written(all).note();
-        // Drawn again where the note really has it: then it may differ.
+        // If the note really has the surrogate, it is drawn again and may differ.
         prop_assume!(words(&surrogate).is_disjoint(&words(&text)));
         let (rest, _) = whole.redact(&Coordinates::default(), "p1", &text, &found);
         prop_assert_eq!(rest.placed[0].out.of(&rest.text), surrogate);

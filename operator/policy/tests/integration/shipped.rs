@@ -1,4 +1,4 @@
-//! The policies that the documentation shows are policies, and hold the rules that they say they do.
+//! The policies in the documentation are valid and follow the rules that they name.
 
 use lethe_core::LabelSet;
 use lethe_policy::{PolicyFile, carried_by_default, check};
@@ -18,7 +18,8 @@ fn every_policy_that_is_shown_can_be_used() {
     assert_eq!(seen, 3);
 }
 
-/// A running stream is pinned to its policy's digest: a version that reads the same file as another policy would stop it.
+/// A running stream is pinned to its policy's digest: a version that reads the same file as another policy
+/// would stop it.
 #[test]
 fn the_digests_of_policies_that_are_shown_stay_what_they_are() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/policies");

@@ -1,4 +1,4 @@
-//! Hiding in plain sight: what a policy of surrogates makes of a patient's notes.
+//! Hiding in plain sight: the result of a policy of surrogates for a patient's notes.
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
@@ -17,7 +17,7 @@ fn surrogates(more: &str) -> (tempfile::TempDir, Redactor) {
     (folder, redactor)
 }
 
-/// The words of a text.
+/// Returns the words of a text.
 fn words(text: &str) -> Vec<&str> {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
@@ -118,7 +118,8 @@ fn a_clash_with_a_real_name_changes_nothing_and_is_counted() {
     assert_eq!(actions(&note, None)[0], "surrogate-clash");
 }
 
-/// 6,000 rows of 60 patients: a column with the name, and a text with it among other names, some of which are its surrogate.
+/// Redacts 6,000 rows of 60 patients: a column with the name, and a text with it among other names, some of
+/// which are its surrogate.
 #[test]
 fn column_and_text_have_one_surrogate_in_6000_rows_with_clashes() {
     let (_folder, redactor) = surrogates("");
@@ -136,10 +137,10 @@ fn column_and_text_have_one_surrogate_in_6000_rows_with_clashes() {
     for row in 0..6000 {
         let patient = format!("p{}", row % 60);
         let name = format!("{} {}", given[row % given.len()], family[row / 8 % family.len()]);
-        // A column is a value with nothing around it.
+        // A column is a value without context.
         let whole = redacted_of(&redactor, Some(&patient), &format!("{{PATIENT|{name}}}"));
         assert_ne!(whole, name);
-        // Every third note really has somebody of the surrogate's name.
+        // Every third note really names a person with the surrogate's name.
         let other = if row % 3 == 0 {
             whole.as_str()
         } else {

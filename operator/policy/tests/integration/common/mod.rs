@@ -1,4 +1,4 @@
-//! Notes, decisions and policies for tests. Keys are invented, and of tests alone.
+//! Notes, decisions and policies for tests. The keys are invented, for tests only.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail as the tests do")]
 
@@ -16,7 +16,7 @@ use lethe_policy::{Policy, PolicyError, PolicyFile};
 pub(crate) const OLD: &str = "[[keys]]\nid = \"k1\"\nstate = \"current\"\nsecret = \"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\"\n";
 pub(crate) const ROTATED: &str = "[[keys]]\nid = \"k1\"\nstate = \"accepted\"\nsecret = \"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\"\n[[keys]]\nid = \"k2\"\nstate = \"current\"\nsecret = \"202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f\"\n";
 
-/// A key file as its owner keeps it.
+/// Writes a key file with its owner's permissions.
 pub(crate) fn key_file(folder: &Path, keys: &str) -> String {
     use std::os::unix::fs::PermissionsExt as _;
     let path = folder.join("keys.toml");
@@ -25,19 +25,20 @@ pub(crate) fn key_file(folder: &Path, keys: &str) -> String {
     format!("[keys]\nfile = {:?}\n", path.to_str().unwrap())
 }
 
-/// A policy over the labels of i2b2-2014.
+/// Builds a policy over the labels of i2b2-2014.
 pub(crate) fn policy(toml: &str) -> Result<Policy, PolicyError> {
     let labels = Arc::new(LabelSet::i2b2_2014());
     let file = PolicyFile::parse(toml, "policy.toml")?;
     Policy::build(&file, "policy.toml", &labels, &Dictionary::builtin(), &[])
 }
 
-/// A redactor by that policy.
+/// Builds a redactor with that policy.
 pub(crate) fn redactor(toml: &str) -> Redactor {
     Redactor::by(policy(toml).unwrap().replacer, Carried::new(Vec::new()))
 }
 
-/// A note with spans in braces, each after its label: `{PATIENT|Ada Okafor} came`. The text, and what was decided.
+/// Parses a note with spans in braces, each after its label: `{PATIENT|Ada Okafor} came`. Returns the text
+/// and the decisions.
 pub(crate) fn marked(marked: &str) -> (String, Vec<Decision>) {
     let labels = LabelSet::i2b2_2014();
     let (mut text, mut decisions) = (String::new(), Vec::new());
@@ -57,7 +58,7 @@ pub(crate) fn marked(marked: &str) -> (String, Vec<Decision>) {
     (text, decisions)
 }
 
-/// An event of this patient with this text, written on 15 March 2024.
+/// Returns an event of this patient with this text, written on 15 March 2024.
 pub(crate) fn event(patient: Option<&str>, text: &str) -> NoteEvent {
     NoteEvent {
         note_id: "n1".into(),
@@ -75,7 +76,7 @@ pub(crate) fn known(kind: KnownKind, value: &str) -> Known {
     }
 }
 
-/// The note redacted.
+/// Returns the redacted note.
 pub(crate) fn redact(
     redactor: &Redactor,
     event: NoteEvent,
@@ -85,12 +86,12 @@ pub(crate) fn redact(
     redactor.redact_note(&batch, 0, decisions)
 }
 
-/// A marked note of patient 1, redacted.
+/// Returns the redaction of a marked note of patient 1.
 pub(crate) fn redacted(redactor: &Redactor, note: &str) -> String {
     redacted_of(redactor, Some("p1"), note)
 }
 
-/// A marked note of a patient, redacted.
+/// Returns the redaction of a marked note of a patient.
 pub(crate) fn redacted_of(redactor: &Redactor, patient: Option<&str>, note: &str) -> String {
     let (text, decisions) = marked(note);
     redact(redactor, event(patient, &text), &decisions).unwrap().text
