@@ -1,4 +1,4 @@
-//! Fills a vault in a file, and measures look-ups in it.
+//! Fills a vault in a file, and measures its look-ups.
 //!
 //! ```text
 //! cargo run --release -p lethe-secrets --example vault_speed -- fill FILE 10000000
@@ -6,9 +6,9 @@
 //! cargo run --release -p lethe-secrets --example vault_speed -- keyed
 //! ```
 //!
-//! `fill` asks for new codes in batches of 200,000, each one transaction, as a backfill would; it goes on where it was
-//! stopped. `look-up` asks for codes that are there, one value a call, in an order of chance: first one after the other,
-//! then while another connection writes new codes. `keyed` measures what needs no store.
+//! `fill` requests new codes in batches of 200,000, each one transaction, like a backfill; it continues where
+//! it was stopped. `look-up` requests existing codes, one value per call, in random order: first alone, then
+//! while another connection writes new codes. `keyed` measures the functions that need no store.
 
 #![allow(clippy::print_stdout, reason = "an example's figures are its output")]
 
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use lethe_secrets::{CodeLength, Keyring, Pseudonyms, Sealer, ShiftRule, SqliteVault, Vault, VaultKey};
 
-/// Made up for this measurement.
+/// Invented for this measurement.
 const KEY: &str = "speed:f29a1c40d7e85b3361fe07ca9284bd15a0c35e76892b1d4f60e7f8a9cb3d2e51";
 const BATCH: u64 = 200_000;
 
@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// The value of this number: a record number of a patient who has ten values.
+/// Returns the value of this number: a record number of a patient who has ten values.
 fn texts(number: u64) -> (String, String) {
     (format!("patient-{:08}", number / 10), format!("MRN {number:010}"))
 }
@@ -78,7 +78,7 @@ fn look_up(file: &Path, count: u64, look_ups: usize) -> Result<(), Box<dyn Error
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| {
             let other = SqliteVault::open(file, &keyring).map_err(|error| error.to_string())?;
-            // Far beyond what `fill` wrote, and new at each run.
+            // Far beyond what `fill` wrote, and new in each run.
             let mut next = u64::from(std::process::id()) << 32;
             while !stop.load(Ordering::Relaxed) {
                 codes(&other, next..next + 20).map_err(|error| error.to_string())?;
@@ -106,7 +106,7 @@ fn measure(
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut times = Vec::with_capacity(look_ups);
     for _ in 0..look_ups {
-        // xorshift64: the order only has to jump about.
+        // xorshift64: the order only needs to be irregular.
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;

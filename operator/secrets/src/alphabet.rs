@@ -1,7 +1,7 @@
 //! Crockford's base32: digits and capital letters without I, L, O and U, so that a code can be read aloud.
 //!
-//! Codes never hold four digits in a row. A reader then never takes a part of one for an identifier, and the property
-//! that no digit group of a redacted value is left in a note holds whatever the codes are.
+//! Codes never have four digits in a row. So a member never takes a part of one for an identifier, and no
+//! digit group of a redacted value can remain in a note as part of a code.
 
 /// The 32 characters, by value.
 pub(crate) const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -14,7 +14,7 @@ pub(crate) fn character(bits: u8) -> char {
     char::from(ALPHABET[usize::from(bits & 31)])
 }
 
-/// Returns the value of a character, as written or in small letters.
+/// Returns the value of a character in either case.
 pub(crate) fn value(character: char) -> Option<u8> {
     let upper = character.to_ascii_uppercase();
     let place = ALPHABET.iter().position(|&known| char::from(known) == upper)?;

@@ -1,11 +1,13 @@
-//! Ids that never collide: an id and who assigned it, encrypted into a code of fixed length that the key reverses.
+//! Ids that never collide: an id and its authority, encrypted into a code of fixed length that the key
+//! reverses.
 //!
-//! FF1 of NIST SP 800-38G under AES-256, over 15 numerals of radix 36: two for the authority, one for the id's length,
-//! twelve for the id. The domain has 36^15 values, far above the 10^6 that the standard asks for. Encryption is a
-//! permutation, so different ids, and equal ids of different authorities, always have different codes.
+//! FF1 of NIST SP 800-38G under AES-256, over 15 numerals of radix 36: two for the authority, one for the
+//! id's length, twelve for the id. The domain has 36^15 values, far above the 10^6 that the standard
+//! requires. Encryption is a permutation, so different ids, and equal ids of different authorities, always
+//! have different codes.
 //!
-//! A code is derived from the id: 45 CFR 164.514(c)(1) does not allow it under Safe Harbor, for which there are the random
-//! codes of a [`crate::Vault`].
+//! A code is derived from the id: 45 CFR 164.514(c)(1) does not allow it under Safe Harbor. Use the random
+//! codes of a [`crate::Vault`] there.
 
 use std::fmt;
 
@@ -16,10 +18,10 @@ use zeroize::Zeroizing;
 use crate::keys::{Key, Purpose};
 
 const RADIX: u16 = 36;
-/// Numerals of the authority, of the length, and of the id.
+/// The numerals of the authority, of the length, and of the id.
 const PARTS: [usize; 3] = [2, 1, IdCipher::LONGEST];
 const NUMERALS: usize = PARTS[0] + PARTS[1] + PARTS[2];
-/// Characters between two dashes: no code has four digits in a row.
+/// The characters between two dashes: no code has four digits in a row.
 const GROUP: usize = 3;
 
 /// Encrypts ids under one key, the same in every patient's notes and in every format.
@@ -30,7 +32,7 @@ impl IdCipher {
     pub const LONGEST: usize = 12;
     /// The length of a code, its dashes included.
     pub const WIDTH: usize = NUMERALS + NUMERALS / GROUP - 1;
-    /// How many authorities there can be.
+    /// The maximum number of authorities.
     pub const AUTHORITIES: u16 = RADIX * RADIX;
 
     /// Returns the cipher of a key.
@@ -40,11 +42,11 @@ impl IdCipher {
         Self(FF1::new(secret.as_ref(), u32::from(RADIX)).expect("a radix of 36"))
     }
 
-    /// Returns the code of an id, for instance `7K2-M9Q-X4T-N5H-2AB`. Case and what stands between letters and digits make
-    /// no other id: `ab-12` is `AB12`.
+    /// Returns the code of an id, for instance `7K2-M9Q-X4T-N5H-2AB`. Case and separators are ignored:
+    /// `ab-12` is `AB12`.
     ///
-    /// `None` if the id has none or more than [`IdCipher::LONGEST`] letters and digits, if one of them is not ASCII, or if
-    /// the authority is not below [`IdCipher::AUTHORITIES`].
+    /// `None` if the id has no letters and digits or more than [`IdCipher::LONGEST`], if one of them is not
+    /// ASCII, or if the authority is not below [`IdCipher::AUTHORITIES`].
     ///
     /// ```
     /// # use lethe_secrets::{IdCipher, Keyring};
@@ -74,9 +76,11 @@ impl IdCipher {
         Some(groups.collect::<Vec<_>>().join("-"))
     }
 
-    /// Returns the authority and the id (capital letters and digits) of a code; `None` if this key made no such code.
+    /// Returns the authority and the id (capital letters and digits) of a code; `None` if it is not a code of
+    /// this key.
     ///
-    /// A code carries no proof: another key's code passes with a chance of about 1 in 1,000 at most.
+    /// A code is not authenticated: another key's code is accepted with a probability of about 1 in 1,000 at
+    /// most.
     pub fn decrypt(&self, code: &str) -> Option<(u16, String)> {
         let is_laid_out = code.len() == Self::WIDTH
             && code.bytes().enumerate().all(|(i, byte)| {

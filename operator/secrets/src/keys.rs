@@ -1,11 +1,12 @@
-//! The keyring: which key makes new output, which may still reverse old output, and which is gone.
+//! The keyring: the key that makes new output, the keys that may still reverse old output, and the retired
+//! keys.
 //!
-//! Rotation overlaps. A new key is first added as `accepted` on every machine, then becomes `current` everywhere (the old
-//! one becoming `accepted`), and the old one is `retired` when nothing that it made has to be reversed any more. Output
-//! names the id of the key that made it, so an id is never given to another secret.
+//! Rotations overlap. A new key is first added as `accepted` on every machine, then becomes `current`
+//! everywhere (the old one becomes `accepted`), and the old one is `retired` when none of its output has to
+//! be reversed any more. Output names the id of its key, so an id is never reused for another secret.
 //!
-//! What changes with the current key: pseudonyms, shifts and surrogates of the same patient differ before and after; only
-//! sealed text and the vault (which keeps the key that it was made with) reach back.
+//! A rotation changes pseudonyms, shifts and surrogates of the same patient; only sealed text and the vault
+//! (which keeps the key that it was created with) remain readable.
 
 mod parse;
 mod source;
@@ -25,13 +26,14 @@ pub(crate) use source::tests as source_tests;
 
 /// The fewest bytes of a secret: the strength of SHA-256 (RFC 2104, section 3).
 pub const SECRET_BYTES: usize = 32;
-/// The fewest different byte values of a secret. 32 random bytes have 30 on average, and fewer than 12 once in 10^24
-/// times: fewer means a pattern, a word repeated, or zeros.
+/// The fewest distinct byte values of a secret. 32 random bytes have 30 on average, and fewer than 12 once in
+/// 10^24 times: fewer values indicate a pattern, a repeated word, or zeros.
 pub const SECRET_VARIETY: usize = 12;
 /// The longest id.
 pub const ID_CHARACTERS: usize = 32;
 
-/// What a sub-key is for. One secret never serves two purposes: whatever leaks of one tells nothing of another.
+/// The purpose of a sub-key. No sub-key serves two purposes, so that a leaked one reveals nothing about
+/// another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// Choices of surrogates.
@@ -58,7 +60,7 @@ impl Purpose {
         Self::Id,
     ];
 
-    /// HKDF's `info`. Part of the output's form: changing it changes every code.
+    /// HKDF's `info`. It is part of the output's format: a change would change every code.
     const fn info(self) -> &'static [u8] {
         match self {
             Self::Prf => b"prf",
@@ -71,26 +73,27 @@ impl Purpose {
     }
 }
 
-/// HKDF's `salt`: which program and which version of the derivation.
+/// HKDF's `salt`: the program and the version of the derivation.
 const SALT: &[u8] = b"lethe secrets 1";
 
-/// What a key may be used for.
+/// The permitted use of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyState {
     /// Makes new output. A keyring has exactly one.
     Current,
-    /// Reverses what it made, and makes nothing new.
+    /// Reverses its old output, and makes no new output.
     Accepted,
-    /// Is refused. Its secret need not be there any more; the entry keeps the id from being used again.
+    /// Is refused. Its secret may be absent; the entry prevents reuse of the id.
     Retired,
 }
 
-/// One key. Holds sub-keys only, wiped when it is dropped; prints as its id.
+/// One key. Holds only sub-keys, which are wiped on drop; prints as its id.
 #[derive(Clone)]
 pub struct Key {
     id: Box<str>,
     state: KeyState,
-    /// A keyed function each purpose, in the order of [`Purpose::ALL`]; none of a retired key without a secret.
+    /// A keyed function per purpose, in the order of [`Purpose::ALL`]; `None` for a retired key without a
+    /// secret.
     roots: Option<[Prf; 6]>,
 }
 
@@ -119,19 +122,20 @@ impl Key {
         &self.id
     }
 
-    /// Its state in the keyring it came from.
+    /// Returns its state in its keyring.
     pub fn state(&self) -> KeyState {
         self.state
     }
 
-    /// Returns the keyed function for choices (surrogates), bound to a context: nearly always the patient.
+    /// Returns the keyed function for choices (surrogates), bound to a context, which is nearly always the
+    /// patient.
     pub fn prf(&self, context: &str) -> Prf {
         self.bound(Purpose::Prf, context)
     }
 
     /// Returns the keyed function for a purpose and a context.
     pub(crate) fn bound(&self, purpose: Purpose, context: &str) -> Prf {
-        // Invariant: a keyring hands out current and accepted keys only, and parsing asks a secret of those.
+        // Invariant: a keyring returns only current and accepted keys, and parsing requires their secrets.
         let roots = self
             .roots
             .as_ref()
@@ -179,7 +183,7 @@ impl Keyring {
     }
 }
 
-/// Why there is no keyring, or no such key. Carries ids, paths and line numbers, never a secret.
+/// Why there is no keyring, or no such key. Contains ids, paths and line numbers, never a secret.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
@@ -188,18 +192,18 @@ pub enum KeyError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
     /// Other users of this machine may read the file.
-    #[error("{0} holds keys and has mode {mode:04o}, which lets others on this machine at it: run `chmod 600 {0}`", path.display())]
+    #[error("{0} holds keys and has mode {mode:04o}, which lets other users of this machine access it: run `chmod 600 {0}`", path.display())]
     Exposed {
         /// The file.
         path: PathBuf,
         /// Its mode, permission bits only.
         mode: u32,
     },
-    /// The environment variable is missing or not Unicode.
+    /// The environment variable is missing or not UTF-8.
     #[error("the environment variable {name} holds no keys: it is not set, empty, or not UTF-8")]
     NotSet {
         /// Its name.
@@ -210,10 +214,10 @@ pub enum KeyError {
     Form {
         /// 1-based.
         line: usize,
-        /// What is wrong.
+        /// The problem.
         what: &'static str,
     },
-    /// Two entries have one id.
+    /// Two entries have the same id.
     #[error("line {line}: another key has the id {id}")]
     SameId {
         /// 1-based.
@@ -221,8 +225,8 @@ pub enum KeyError {
         /// The id.
         id: String,
     },
-    /// Two entries have one secret.
-    #[error("the keys {first} and {second} have the same secret: a rotation to it would change nothing")]
+    /// Two entries have the same secret.
+    #[error("the keys {first} and {second} have the same secret: a rotation would change nothing")]
     SameSecret {
         /// The id of the earlier entry.
         first: String,
@@ -232,22 +236,22 @@ pub enum KeyError {
     /// Not exactly one key is current.
     #[error("exactly one key must have the state \"current\", and {found} have it")]
     Current {
-        /// How many have it.
+        /// The number of current keys.
         found: usize,
     },
-    /// The keyring has no key of this id.
+    /// The keyring has no key with this id.
     #[error("the keyring has no key {id}")]
     Unknown {
         /// The id.
         id: String,
     },
-    /// The key of this id is retired.
-    #[error("the key {id} is retired: what it made is not to be reversed any more")]
+    /// The key with this id is retired.
+    #[error("the key {id} is retired: its output can no longer be reversed")]
     Retired {
         /// The id.
         id: String,
     },
-    /// The system gave no random bytes.
+    /// The operating system returned no random bytes.
     #[error("the system's source of random numbers failed")]
     Random,
 }

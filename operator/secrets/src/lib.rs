@@ -1,4 +1,4 @@
-//! Keys, and everything that is made with them: keyed codes, shifts of dates, sealed text, and the vault of random codes.
+//! Keys, and everything that uses them: keyed codes, date shifts, sealed text, and the vault of random codes.
 //!
 //! A policy says what becomes of a span; this crate holds what such a decision needs to be the same on every machine and
 //! at every time, and reversible by authorised users. It knows no labels, no notes and no files of ours.
@@ -10,13 +10,13 @@
 //! | the days by which a patient's dates move | [`ShiftRule`] | yes |
 //! | a text that can be reversed with the key | [`Sealer`] | yes |
 //! | an id's code of fixed length that never collides and can be reversed | [`IdCipher`] | yes |
-//! | a code that says nothing about anybody | [`Vault`] | no: random, and kept in a store apart |
+//! | a code that carries no information | [`Vault`] | no: random, and stored separately |
 //!
-//! All of them start from a [`Keyring`]: one key makes new output, older ones can still be used to reverse what they
-//! made. A key's secret is never used itself: each purpose has a sub-key of its own (HKDF, RFC 5869), bound to a context,
-//! which nearly always is the patient.
+//! All of them start from a [`Keyring`]: one key makes new output, older ones can still reverse their old
+//! output. A key's secret is never used itself: each purpose has a sub-key of its own (HKDF, RFC 5869), bound
+//! to a context, which is nearly always the patient.
 //!
-//! Nothing here prints a secret or a value: errors carry ids, line numbers and codes.
+//! Nothing here prints a secret or a value: errors contain ids, line numbers and codes.
 
 mod alphabet;
 pub mod ids;

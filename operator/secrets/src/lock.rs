@@ -1,15 +1,17 @@
-//! Authenticated encryption whose output is the same each time: what sealed text and vault entries are made with.
+//! Deterministic authenticated encryption for sealed text and vault entries.
 //!
-//! AES-256-GCM (NIST SP 800-38D) with a synthetic nonce: the first 96 bits of a keyed hash of all that is encrypted and
-//! authenticated, the idea of SIV (RFC 5297) and of AES-GCM-SIV (RFC 8452). The nonce repeats when, and but for chance
-//! only when, the whole message repeats, and then so does the output: there is nothing to be learnt by comparing.
+//! AES-256-GCM (NIST SP 800-38D) with a synthetic nonce: the first 96 bits of a keyed hash of everything that
+//! is encrypted and authenticated, the idea of SIV (RFC 5297) and of AES-GCM-SIV (RFC 8452). The nonce
+//! repeats if, and except by chance only if, the whole message repeats, and then the output repeats too: a
+//! comparison reveals only equality.
 //!
-//! By chance, two different messages of one lock get one nonce with a probability of n^2 / 2^97 for n messages: 2^-33 for
-//! 2^32 messages, within what SP 800-38D (section 8) asks of nonces made at random. A lock is bound to a context with
-//! keys of its own, nearly always a patient, and a patient has thousands of values, not 2^32.
+//! By chance, two different messages of one lock get the same nonce with a probability of n^2 / 2^97 for n
+//! messages: 2^-33 for 2^32 messages, within the limit of SP 800-38D (section 8) for random nonces. A lock is
+//! bound to a context with keys of its own, nearly always a patient, and a patient has thousands of values,
+//! not 2^32.
 //!
-//! Plain text is padded to whole blocks of 16 bytes (a byte 0x80, then zeros), so that the length of a short name does
-//! not show.
+//! Plain text is padded to whole blocks of 16 bytes (a byte 0x80, then zeros), so that the length of a short
+//! name remains hidden.
 
 use aes_gcm::aead::{AeadInOut, KeyInit};
 use aes_gcm::{Aes256Gcm, Nonce, Tag};
@@ -21,17 +23,17 @@ const NONCE: usize = 12;
 const TAG: usize = 16;
 const BLOCK: usize = 16;
 
-/// The fewest bytes that [`Lock::close`] gives.
+/// The fewest bytes that [`Lock::close`] returns.
 pub(crate) const LEAST: usize = NONCE + BLOCK + TAG;
 
-/// Keys of one purpose and context. Wiped when it is dropped.
+/// Keys of one purpose and context, which are wiped on drop.
 pub(crate) struct Lock {
     cipher: Aes256Gcm,
     nonces: Prf,
 }
 
 impl Lock {
-    /// Returns the lock under a bound function; two sub-keys, one for the cipher and one for nonces, are
+    /// Creates the lock under a bound function; two sub-keys, one for the cipher and one for nonces, are
     /// drawn from it.
     pub(crate) fn new(bound: &Prf) -> Self {
         let key = Zeroizing::new(bound.code(&["cipher"]));
@@ -41,17 +43,18 @@ impl Lock {
         }
     }
 
-    /// Nonce, encrypted text, tag. `about` is authenticated with it and needed to open it.
+    /// Returns nonce, encrypted text and tag. `about` is authenticated with the text and needed to open it.
     pub(crate) fn close(&self, about: &[&str], plain: &str) -> Vec<u8> {
         let nonce = self.nonce(about, plain);
         let padded = (plain.len() / BLOCK + 1) * BLOCK;
-        // Room for all of it at once: a buffer that grows leaves plain text behind.
+        // The buffer has room for all of it: one that grows would leave plain text in freed memory.
         let mut out = Vec::with_capacity(NONCE + padded + TAG);
         out.extend_from_slice(&nonce);
         out.extend_from_slice(plain.as_bytes());
         out.push(0x80);
         out.resize(NONCE + padded, 0);
-        // Invariant: GCM takes up to 2^36 - 32 bytes and a text in memory bounded by the longest note is shorter.
+        // Invariant: GCM takes up to 2^36 - 32 bytes, and a text is shorter, since the longest note bounds
+        // it.
         let tag = self
             .cipher
             .encrypt_inout_detached(&Nonce::from(nonce), &joined(about), (&mut out[NONCE..]).into())
@@ -60,8 +63,8 @@ impl Lock {
         out
     }
 
-    /// Returns the text that was closed with the same `about`; `None` for anything that is not exactly what
-    /// came out of [`Lock::close`].
+    /// Returns the text that was closed with the same `about`; `None` for any bytes that [`Lock::close`] did
+    /// not return.
     pub(crate) fn open(&self, about: &[&str], closed: &[u8]) -> Option<Zeroizing<String>> {
         if closed.len() < LEAST || !(closed.len() - NONCE - TAG).is_multiple_of(BLOCK) {
             return None;
@@ -83,13 +86,14 @@ impl Lock {
         }
         plain.truncate(end);
         let text = Zeroizing::new(std::str::from_utf8(&plain).ok()?.to_owned());
-        // As SIV does: what was not made by `close` is refused even if somebody who has the cipher's key made it.
+        // As in SIV, bytes that `close` did not produce are refused even if their author has the cipher's
+        // key.
         (self.nonce(about, &text) == *nonce).then_some(text)
     }
 
     fn nonce(&self, about: &[&str], plain: &str) -> [u8; NONCE] {
         let mut nonce = [0; NONCE];
-        // The joined form keeps `about` and the text apart whatever either holds.
+        // The joined form separates `about` and the text whatever they contain.
         let mut parts = about.to_vec();
         parts.push(plain);
         nonce.copy_from_slice(&self.nonces.code(&parts)[..NONCE]);

@@ -1,8 +1,8 @@
-//! A keyed function: the same key, context and parts give the same 32 bytes, and without the key nobody can tell them
-//! from chance.
+//! A keyed function: the same key, context and parts give the same 32 bytes, which look random to anybody
+//! without the key.
 //!
-//! HMAC-SHA256 (RFC 2104, FIPS 198-1) as a pseudo-random function. The key's two blocks are hashed once, when the
-//! function is bound to its context; each call starts from a copy of that state.
+//! HMAC-SHA256 (RFC 2104, FIPS 198-1) as a pseudo-random function. The key's two blocks are hashed once, when
+//! the function is bound to its context; each call starts from a copy of that state.
 
 use std::fmt;
 use std::num::NonZeroU64;
@@ -11,7 +11,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2_wiping::Sha256;
 use zeroize::Zeroizing;
 
-/// A keyed function of one key, purpose and context. Wiped when it is dropped.
+/// A keyed function of one key, purpose and context, which is wiped on drop.
 #[derive(Clone)]
 pub struct Prf(Hmac<Sha256>);
 
@@ -33,7 +33,7 @@ impl Prf {
         self.over(parts)
     }
 
-    /// Returns the code of parts that are bytes; of a text's bytes as of the text.
+    /// Returns the code of parts that are bytes; the bytes of a text give the code of the text.
     pub fn code_of_bytes(&self, parts: &[&[u8]]) -> [u8; 32] {
         self.over(parts)
     }
@@ -47,13 +47,13 @@ impl Prf {
         mac.finalize().into_bytes().into()
     }
 
-    /// Returns a number from 0 to less than `below`, uniform but for a part in 2^64: 128 bits of the code,
-    /// modulo `below`.
+    /// Returns a number from 0 to less than `below`, uniform up to 2^-64: 128 bits of the code, modulo
+    /// `below`.
     pub fn number(&self, parts: &[&str], below: NonZeroU64) -> u64 {
         let code = self.code(parts);
         let mut wide = [0; 16];
         wide.copy_from_slice(&code[..16]);
-        // Less than `below`, so it fits.
+        // It is less than `below`, so it fits.
         (u128::from_le_bytes(wide) % u128::from(below.get())) as u64
     }
 }

@@ -1,15 +1,15 @@
-//! Keyed codes instead of values: the same value of the same patient has the same code in every note and on every
-//! machine, with no store between them.
+//! Keyed codes instead of values: equal values of one patient have the same code in every note and on every
+//! machine, without a shared store.
 //!
-//! A code is derived from the person, and anybody with the key can try values until one fits: 45 CFR 164.514(c) does
-//! not allow that under Safe Harbor, for which there are the random codes of a [`crate::Vault`].
+//! A code is derived from the person, and anybody with the key can try values until one fits: 45 CFR
+//! 164.514(c) does not allow that under Safe Harbor. Use the random codes of a [`crate::Vault`] there.
 //!
-//! # Two values with one code
+//! # Collisions
 //!
-//! A code of L characters is one of nearly 2^(5 L) (those with four digits in a row, 5 % at the default length, are drawn
-//! again). Among n values of one label and context some two share a code with a probability of at most
-//! n (n - 1) / 2^(5 L + 0.9): at the default 12 characters about 5 in 10^13 for 1,000 values of a patient, 5 in 10^7 for a
-//! million values, 5 in 10^5 for ten million.
+//! A code of L characters is one of nearly 2^(5 L) (those with four digits in a row, 5 % at the default
+//! length, are drawn again). Among n values of one label and context, any two share a code with a probability
+//! of at most n (n - 1) / 2^(5 L + 0.9): at the default 12 characters about 5 in 10^13 for 1,000 values of a
+//! patient, 5 in 10^7 for a million values, 5 in 10^5 for ten million.
 
 use std::fmt;
 
@@ -22,10 +22,10 @@ use crate::prf::Prf;
 pub struct CodeLength(u8);
 
 impl CodeLength {
-    /// The shortest and the longest.
+    /// The shortest and the longest length.
     pub const RANGE: std::ops::RangeInclusive<u8> = 8..=32;
 
-    /// `None` outside of [`CodeLength::RANGE`].
+    /// Creates a length; `None` outside [`CodeLength::RANGE`].
     pub fn new(characters: u8) -> Option<Self> {
         Self::RANGE.contains(&characters).then_some(Self(characters))
     }
@@ -37,7 +37,7 @@ impl CodeLength {
 }
 
 impl Default for CodeLength {
-    /// 12 characters, 60 bits.
+    /// Returns 12 characters, 60 bits.
     fn default() -> Self {
         Self(12)
     }
@@ -51,8 +51,9 @@ pub struct Pseudonyms {
 }
 
 impl Pseudonyms {
-    /// Codes of this length under this key. The context is nearly always the patient; with an empty one, equal values of
-    /// different patients have equal codes (which links a clinician across patients, and anybody else too).
+    /// Creates codes of this length under this key. The context is nearly always the patient; with an empty
+    /// one, equal values of different patients have equal codes (which links a clinician, or any other
+    /// person, across patients).
     pub fn new(key: &Key, context: &str, length: CodeLength) -> Self {
         Self {
             prf: key.bound(Purpose::Pseudonym, context),
@@ -77,7 +78,8 @@ impl Pseudonyms {
             if alphabet::is_calm(&code) {
                 return code;
             }
-            // Ends: at the greatest length four codes of five are taken, and each attempt is a new draw.
+            // The loop ends: at the greatest length four codes in five are accepted, and each attempt is a
+            // new draw.
             attempt.push('0');
         }
     }

@@ -1,15 +1,15 @@
-//! Text that only those who have the key can read: `[LABEL:e1.KEY.BODY]` instead of a value.
+//! Text that only holders of the key can read: `[LABEL:e1.KEY.BODY]` instead of a value.
 //!
-//! `e1` is the version of the form, `KEY` the id of the key, `BODY` base64url (RFC 4648, section 5) without padding.
-//! Label, key id and context are authenticated with the text: a token that was altered, moved to another patient or given
-//! another label does not open.
+//! `e1` is the version of the format, `KEY` the id of the key, `BODY` base64url (RFC 4648, section 5) without
+//! padding. Label, key id and context are authenticated with the text: a token that was altered, moved to
+//! another patient or given another label does not open.
 //!
-//! # What equal tokens tell
+//! # What equal tokens reveal
 //!
-//! Output must be the same byte for byte when a note is redacted again, so a token holds nothing drawn at random: equal
-//! values of one label, patient and key have equal tokens, and a reader sees that they are equal (as with any numbered
-//! tag). In different contexts they differ, so tokens do not link patients. How the cipher stays safe without random
-//! nonces is described in `lock.rs`, with its bounds.
+//! Redacting a note again must give the same bytes, so a token has no random part: equal values of one label,
+//! patient and key have equal tokens, and a reader sees that they are equal (as with any numbered tag). In
+//! different contexts they differ, so tokens do not link patients. `lock.rs` describes, with its bounds, how
+//! the cipher stays safe without random nonces.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,17 +26,17 @@ const VERSION: &str = "e1";
 /// The longest label, in bytes.
 const LABEL: usize = 64;
 
-/// Why a text could not be sealed or opened. Carries no text.
+/// Why a text could not be sealed or opened. Contains no text.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SealError {
-    /// The label cannot stand in a token.
+    /// The label is not valid in a token.
     #[error("a sealed token's label is 1 to 64 bytes of letters, digits, - _ . and /")]
     Label,
     /// The text is not a token.
     #[error("this is not a sealed token")]
     Form,
-    /// The token was made with a key that this keyring does not open.
+    /// This keyring does not open the token's key.
     #[error(transparent)]
     Key(#[from] KeyError),
     /// The token was altered, or belongs to another context.
@@ -44,7 +44,7 @@ pub enum SealError {
         "the sealed token was altered, or was sealed for another patient, or with another key of the id {id}"
     )]
     Refused {
-        /// The id of the key that it names.
+        /// The id of the key in the token.
         id: String,
     },
 }
@@ -54,13 +54,14 @@ pub enum SealError {
 pub struct Token<'a> {
     /// The label.
     pub label: &'a str,
-    /// The id of the key it was made with.
+    /// The id of its key.
     pub key: &'a str,
     body: Vec<u8>,
 }
 
 impl<'a> Token<'a> {
-    /// Reads a token from exactly its text. Every token has one text only: what parses displays as it was.
+    /// Parses a text that is exactly one token. Every token has only one text: a parsed token displays as the
+    /// original.
     ///
     /// # Errors
     ///
@@ -77,12 +78,12 @@ impl<'a> Token<'a> {
         if !is_label(label) || version != VERSION || !is_id(key) {
             return None;
         }
-        // Refuses padding, other alphabets, and bits after the last byte.
+        // This refuses padding, other alphabets, and bits after the last byte.
         let body = URL_SAFE_NO_PAD.decode(body).ok()?;
         (body.len() >= LEAST).then_some(Self { label, key, body })
     }
 
-    /// Where the tokens of a text lie: byte ranges, in order, that [`Token::parse`] takes.
+    /// Returns the byte ranges of the tokens in a text, in order, which [`Token::parse`] accepts.
     pub fn find(text: &str) -> Vec<Range<usize>> {
         let mut found = Vec::new();
         let mut open = None;
@@ -124,13 +125,13 @@ fn is_label(label: &str) -> bool {
 /// Seals and opens the values of one context, nearly always a patient.
 pub struct Sealer {
     current: Box<str>,
-    /// By the key's id: the current key and the accepted ones.
+    /// The locks by the key's id, for the current key and the accepted ones.
     locks: BTreeMap<Box<str>, Lock>,
     retired: Vec<Box<str>>,
 }
 
 impl Sealer {
-    /// Returns the sealer of a context, which must be the same when the tokens are opened.
+    /// Creates the sealer of a context, which must be the same when the tokens are opened.
     pub fn new(keyring: &Keyring, context: &str) -> Self {
         let with = |wanted: fn(&Key) -> bool| keyring.keys().filter(move |key| wanted(key));
         let lock = |key: &Key| (key.id().into(), Lock::new(&key.bound(Purpose::Seal, context)));
@@ -309,13 +310,13 @@ mod tests {
 
         #[test]
         fn any_flipped_bit_of_a_token_is_refused(text in ".{0,30}", place in any::<prop::sample::Index>(), bit in 0..8) {
-            // Accepted as well, so that a changed id can name a key that exists.
+            // It is accepted as well, so that a changed id can name an existing key.
             let sealer = Sealer::new(&ring("old", "nld", "accepted"), "p");
             let token = sealer.seal("DOCTOR", &text).unwrap();
             let mut bytes = token.clone().into_bytes();
             let place = place.index(bytes.len());
             bytes[place] ^= 1_u8 << bit;
-            // Not every flip leaves UTF-8, and what is not UTF-8 cannot be asked for.
+            // Some flips do not leave UTF-8, which `open` cannot take.
             if let Ok(altered) = String::from_utf8(bytes) {
                 prop_assert!(sealer.open(&altered).is_err());
             }

@@ -1,13 +1,14 @@
-//! By how many days a patient's dates move.
+//! The number of days by which a patient's dates move.
 //!
-//! One number a patient and key, whatever the note, so that intervals between any two dates of a patient stay as they
-//! were. A shifted date is still a date: Safe Harbor does not allow it (45 CFR 164.514(b)(2)(i)(C)).
+//! Each patient and key has one number for all notes, so that intervals between any two dates of a patient
+//! stay unchanged. A shifted date is still a date: Safe Harbor does not allow it (45 CFR
+//! 164.514(b)(2)(i)(C)).
 
 use std::num::NonZeroU64;
 
 use crate::keys::{Key, Purpose};
 
-/// Within what a patient's shift is drawn.
+/// The range of a patient's shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShiftRule {
     greatest: u32,
@@ -15,7 +16,7 @@ pub struct ShiftRule {
 }
 
 impl Default for ShiftRule {
-    /// 1 to 364 days, either way.
+    /// Returns 1 to 364 days, in either direction.
     fn default() -> Self {
         Self {
             greatest: 364,
@@ -24,20 +25,21 @@ impl Default for ShiftRule {
     }
 }
 
-/// Why a rule cannot be followed.
+/// Why a rule is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShiftError {
-    /// No shift fits, or dates would leave the calendar that people write.
+    /// No shift is possible, or dates would leave the calendar in use.
     #[error("a shift must be of 1 to {MOST} days (7 to {MOST} if weekdays are kept), not {0}")]
     Days(u32),
 }
 
-/// A hundred years: more would move dates out of anybody's life.
+/// A hundred years: larger shifts would move dates out of any lifetime.
 const MOST: u32 = 36_500;
 
 impl ShiftRule {
-    /// Shifts of at most `greatest` days, either way; with `weekdays` only by whole weeks.
+    /// Creates a rule for shifts of at most `greatest` days in either direction; with `weekdays` only by
+    /// whole weeks.
     ///
     /// # Errors
     ///
@@ -54,7 +56,8 @@ impl ShiftRule {
     /// +greatest, never 0.
     pub fn days(&self, key: &Key, patient: &str) -> i32 {
         let each_way = u64::from(self.greatest / self.step);
-        // Invariant: `greatest` is at least the step and at most 36,500 (`new`), so both ways are 2 to 73,000 steps.
+        // Invariant: `greatest` is at least the step and at most 36,500 (`new`), so both directions have 2 to
+        // 73,000 steps.
         let both = NonZeroU64::new(2 * each_way).expect("at least one step each way");
         let drawn = key.bound(Purpose::Shift, patient).number(&["days"], both);
         let (steps, later) = (drawn % each_way + 1, drawn >= each_way);

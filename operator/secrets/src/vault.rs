@@ -1,15 +1,17 @@
-//! The vault: codes that say nothing about anybody, and the store that remembers whose they are.
+//! The vault: random codes without information about a person, and the store that maps them to values.
 //!
-//! 45 CFR 164.514(c) allows a covered entity to keep a way back to a person if the code "is not derived from or related
-//! to information about the individual" and the way back is not disclosed. So a code here comes from the system's random
-//! numbers, and only the vault, which stays with the covered entity, knows what it stands for.
+//! 45 CFR 164.514(c) allows a covered entity to keep a means of re-identification if the code "is not derived
+//! from or related to information about the individual" and the means is not disclosed. So a code here comes
+//! from the system's random numbers, and only the vault, which stays with the covered entity, knows its
+//! value.
 //!
-//! The store never holds plain text. It finds a value by a keyed hash (128 bits of HMAC-SHA256, so among ten million
-//! values two share a hash with a probability of 10^-25), and keeps the value sealed, so that somebody with the key can
-//! look a code up. A thief of the store without the key learns how many codes there are.
+//! The store never holds plain text. It finds a value by a keyed hash (128 bits of HMAC-SHA256, so among ten
+//! million values two share a hash with a probability of 10^-25), and keeps the value sealed, so that a
+//! holder of the key can look a code up. A thief of the store without the key learns only the number of
+//! codes.
 //!
-//! Two processes that ask for the same new value at the same time get the same code, whichever comes first, and a code is
-//! given out only when it would survive a loss of power.
+//! Two processes that request the same new value at the same time get the same code, and a code is returned
+//! only when it would survive a loss of power.
 //!
 //! A vault belongs to the key that was current when it was made, and says its id. It keeps that key while the key
 //! is current or accepted: a rotation does not change codes.
@@ -32,12 +34,12 @@ use crate::keys::KeyError;
 /// The longest value, in bytes, with its label and scope: far beyond any identifier.
 pub const LONGEST: usize = 64 * 1024;
 
-/// What one code stands for.
+/// The value that one code stands for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct VaultKey<'a> {
-    /// What kind of value: the label.
+    /// The kind of value: the label.
     pub label: &'a str,
-    /// Within what the value has one code: nearly always the patient; empty for everywhere.
+    /// The scope within which the value has one code: nearly always the patient; empty for all.
     pub scope: &'a str,
     /// The value, compared byte by byte.
     pub value: &'a str,
@@ -51,9 +53,9 @@ impl fmt::Debug for VaultKey<'_> {
 
 /// The value of a code, returned to an authorised user.
 pub struct Entry {
-    /// What kind of value.
+    /// The kind of value.
     pub label: String,
-    /// Within what it has this code.
+    /// The scope of its code.
     pub scope: Zeroizing<String>,
     /// The value.
     pub value: Zeroizing<String>,
@@ -65,48 +67,48 @@ impl fmt::Debug for Entry {
     }
 }
 
-/// A store of random codes. Calls block: on a disk or on a server, at most for the time the vault was opened with.
+/// A store of random codes. Calls block, on a disk or on a server, at most for the time limit of the vault.
 pub trait Vault: Send + Sync {
-    /// Returns the codes of these values, in their order: known ones as they are, and new ones, durable
-    /// before this returns.
+    /// Returns the codes of these values in their order: existing codes unchanged, and new codes, which are
+    /// durable before this returns.
     ///
     /// # Errors
     ///
     /// Any of [`VaultError`]. After an error some of the values may have got codes, which a later call returns.
     fn codes(&self, wanted: &[VaultKey<'_>]) -> Result<Vec<Code>, VaultError>;
 
-    /// What a code stands for; `None` if this vault never gave it out.
+    /// Returns the value of a code; `None` if this vault never assigned it.
     ///
     /// # Errors
     ///
     /// Any of [`VaultError`].
     fn value(&self, code: Code) -> Result<Option<Entry>, VaultError>;
 
-    /// Keeps a text under a key, unless the key has one, durable before this returns. Returns the text that is kept now: the
-    /// first one of several. Its code is nobody's to know.
+    /// Stores a text under a key, unless the key has one, durably before this returns. Returns the text that
+    /// is now stored: the first one of several. Its code is not revealed.
     ///
     /// # Errors
     ///
     /// Any of [`VaultError`].
     fn keep(&self, key: VaultKey<'_>, text: &str) -> Result<Zeroizing<String>, VaultError>;
 
-    /// Returns the text that is kept under a key, if there is one.
+    /// Returns the text that is stored under a key, if there is one.
     ///
     /// # Errors
     ///
     /// Any of [`VaultError`].
     fn kept(&self, key: VaultKey<'_>) -> Result<Option<Zeroizing<String>>, VaultError>;
 
-    /// At most `limit` entries whose codes come after `after`, in the order of their numbers; from the first if `after` is
-    /// none. Fewer than `limit` if these are the last.
+    /// Returns at most `limit` entries whose codes come after `after`, in the order of their numbers; from
+    /// the first if `after` is `None`. Fewer than `limit` are the last ones.
     ///
     /// # Errors
     ///
     /// Any of [`VaultError`].
     fn page(&self, after: Option<Code>, limit: u32) -> Result<Vec<(Code, Entry)>, VaultError>;
 
-    /// Removes codes and what they stand for, durable before this returns, and returns how many of them were there. A value
-    /// that is requested again gets another code. A removed code can no longer be reversed.
+    /// Removes codes and their values, durably before this returns, and returns how many of them existed. A
+    /// value that is requested again gets another code. A removed code can no longer be reversed.
     ///
     /// # Errors
     ///
@@ -117,30 +119,32 @@ pub trait Vault: Send + Sync {
     fn key_id(&self) -> &str;
 }
 
-/// Why a vault gave no answer. Carries ids, codes and what the store itself says of its own tables, which hold no text.
+/// Why a vault did not respond. Contains ids, codes and the store's messages about its own tables, which hold
+/// no text.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VaultError {
-    /// Busy, full, unreachable, or slower than the time it was given. The same call may succeed later.
+    /// Busy, full, unreachable, or slower than the time limit. The same call may succeed later.
     #[error("the vault is not available at the moment: {reason}")]
     Unavailable {
-        /// What the store or the system says.
+        /// The message of the store or the operating system.
         reason: String,
     },
-    /// There is no vault at this place. None is made unasked: a wrong path would give everybody a second code.
+    /// There is no vault at this place. Lethe creates one only on request, because a wrong path would give
+    /// every patient a second code.
     #[error("there is no vault at {place}")]
     Missing {
         /// The path, or the server and database.
         place: String,
     },
-    /// There is something else at this place.
+    /// Something else is at this place.
     #[error("what is at {place} is not a vault")]
     Foreign {
         /// The path.
         place: String,
     },
-    /// The vault was made by a version of this program whose form it does not know.
-    #[error("the vault has the form {found}, and this program knows the form {known}")]
+    /// A version of this program with an unknown format created the vault.
+    #[error("the vault has format {found}, but this program reads format {known}")]
     Form {
         /// The vault's form.
         found: i32,
@@ -151,21 +155,21 @@ pub enum VaultError {
     #[error("the vault belongs to a key that this keyring does not open: {0}")]
     Key(#[from] KeyError),
     /// The keyring has another secret under the id of the vault's key.
-    #[error("the vault belongs to another key of the id {id}: its codes would all be new")]
+    #[error("the vault belongs to another key with the id {id}: all its codes would be new")]
     WrongKey {
         /// The id.
         id: String,
     },
-    /// The store turned the program away: login, rights, certificates, settings.
+    /// The store refused access: login, rights, certificates, settings.
     #[error("the vault refused: {reason}")]
     Refused {
-        /// What the store or the system says.
+        /// The message of the store or the operating system.
         reason: String,
     },
     /// An entry does not open, or is missing although its code exists.
     #[error("the vault is damaged: {what}")]
     Damaged {
-        /// What, by code.
+        /// The damaged part, by code.
         what: String,
     },
     /// A value is longer than any identifier.
@@ -174,7 +178,7 @@ pub enum VaultError {
         /// Its length with label and scope.
         bytes: usize,
     },
-    /// The system gave no random bytes.
+    /// The operating system returned no random bytes.
     #[error("the system's source of random numbers failed")]
     Random,
 }

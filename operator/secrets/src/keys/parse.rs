@@ -1,7 +1,7 @@
-//! The text form of a keyring. Pure, and the first thing that sees a key file: fuzzed.
+//! The text format of a keyring. Pure, and fuzzed, because it is the first code that reads a key file.
 //!
-//! Values are taken out of the parsed tree by hand rather than by serde: serde's messages quote what they did not expect,
-//! and TOML's quote the line, either of which can be the secret.
+//! Values are taken from the parsed tree by hand rather than with serde: serde's messages quote unexpected
+//! values, and TOML's quote the line, and either can be the secret.
 
 use base64::Engine as _;
 use base64::alphabet::{STANDARD, URL_SAFE};
@@ -22,7 +22,7 @@ impl Keyring {
     /// [[keys]]
     /// id = "2026-b"                 # at most 32 of A-Z a-z 0-9 - _
     /// secret = "base64 or hex"      # at least 32 random bytes
-    /// state = "current"             # the default; or "accepted", or "retired" (then the secret may be left out)
+    /// state = "current"             # the default; or "accepted", or "retired" (then the secret is optional)
     /// ```
     ///
     /// A secret that consists of an even number of hexadecimal digits is hexadecimal; any other is base64, of either
@@ -30,12 +30,12 @@ impl Keyring {
     ///
     /// # Errors
     ///
-    /// All of [`KeyError`] that speak of lines, ids and states. A line number is that of the faulty value, or of its
-    /// `[[keys]]`.
+    /// All variants of [`KeyError`] about lines, ids and states. A line number is that of the invalid value,
+    /// or of its `[[keys]]`.
     pub fn parse(text: &str) -> Result<Self, KeyError> {
         let tree = DeTable::parse(text).map_err(|error| KeyError::Form {
             line: line(text, error.span().map_or(0, |span| span.start)),
-            what: "this is not TOML (the line is not shown, as it may hold a secret)",
+            what: "this is not TOML (the line is not shown, because it may contain a secret)",
         })?;
         let mut entries = Vec::new();
         for (name, value) in tree.get_ref() {
@@ -44,7 +44,7 @@ impl Keyring {
                 what,
             };
             if name.get_ref() != "keys" {
-                return Err(at("only [[keys]] tables are known here"));
+                return Err(at("only [[keys]] tables are allowed here"));
             }
             let DeValue::Array(tables) = value.get_ref() else {
                 return Err(at("keys must be given as [[keys]] tables"));
@@ -60,7 +60,7 @@ impl Keyring {
         ring(&entries)
     }
 
-    /// Reads a keyring from what an environment variable holds: the TOML form, or one key as `ID:SECRET`.
+    /// Reads a keyring from the value of an environment variable: the TOML format, or one key as `ID:SECRET`.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl Keyring {
     }
 }
 
-/// A `[[keys]]` table whose parts are well formed.
+/// A `[[keys]]` table whose values are well-formed.
 struct Entry {
     line: usize,
     id: String,
@@ -116,7 +116,7 @@ fn entry(text: &str, number: usize, table: &DeTable<'_>) -> Result<Entry, KeyErr
     let at = |what| KeyError::Form { line: number, what };
     let id = id.ok_or_else(|| at("the key has no `id`"))?;
     if secret.is_none() && state != KeyState::Retired {
-        return Err(at("the key has no `secret` (only a retired one may do without)"));
+        return Err(at("the key has no `secret` (only a retired key may omit it)"));
     }
     Ok(Entry {
         line: number,
@@ -126,8 +126,8 @@ fn entry(text: &str, number: usize, table: &DeTable<'_>) -> Result<Entry, KeyErr
     })
 }
 
-/// Returns whether this can be a key's id: what tokens, file footers and audit rows can hold as it is, and
-/// too short for a secret that somebody wrote in the wrong place.
+/// Returns whether a text can be a key's id: tokens, file footers and audit rows can hold it unchanged, and
+/// it is too short for a secret that was entered in the wrong place.
 pub(crate) fn is_id(text: &str) -> bool {
     (1..=ID_CHARACTERS).contains(&text.len())
         && text
@@ -153,7 +153,7 @@ fn decoded(line: usize, text: &str) -> Result<Zeroizing<Vec<u8>>, KeyError> {
         .ok_or_else(|| at("the secret is neither hexadecimal nor base64"))?;
     if bytes.len() < SECRET_BYTES {
         return Err(at(
-            "the secret is shorter than 32 bytes: `openssl rand -base64 32` makes one",
+            "the secret is shorter than 32 bytes: use `openssl rand -base64 32`",
         ));
     }
     let mut seen = [false; 256];
@@ -162,7 +162,7 @@ fn decoded(line: usize, text: &str) -> Result<Zeroizing<Vec<u8>>, KeyError> {
     }
     if seen.iter().filter(|&&seen| seen).count() < SECRET_VARIETY {
         return Err(at(
-            "the secret repeats itself and is not random: `openssl rand -base64 32` makes one that is",
+            "the secret repeats itself and is not random: use `openssl rand -base64 32`",
         ));
     }
     Ok(bytes)
@@ -182,7 +182,7 @@ fn hex(text: &str) -> Option<Zeroizing<Vec<u8>>> {
     Some(bytes)
 }
 
-/// Returns the bytes of base64, in a buffer that is wiped also when the text turns out to be none.
+/// Returns the bytes of base64, in a buffer that is also wiped if the text is not base64.
 fn base64(engine: &GeneralPurpose, text: &str) -> Option<Zeroizing<Vec<u8>>> {
     let mut bytes = Zeroizing::new(vec![0; text.len()]);
     let length = engine.decode_slice(text, &mut bytes).ok()?;
@@ -411,7 +411,7 @@ mod tests {
             let text: String = text.into_iter().collect();
             if let Err(error) = Keyring::parse(&text) {
                 let error = format!("{error} {error:?}");
-                // Whatever of it the change left whole.
+                // The parts that the change left unchanged.
                 let parts = SECRET_A.as_bytes().chunks(8).map(|part| std::str::from_utf8(part).unwrap());
                 proptest::prop_assert!(parts.into_iter().all(|part| !error.contains(part)), "{}", error);
             }

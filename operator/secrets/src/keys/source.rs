@@ -1,4 +1,4 @@
-//! Where a keyring comes from: a file that its owner alone can read, or an environment variable.
+//! Reads a keyring from a file that only its owner can read, or from an environment variable.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,14 +10,15 @@ use zeroize::Zeroizing;
 
 use super::{KeyError, Keyring, SECRET_BYTES};
 
-/// No keyring is longer; whatever is was named by mistake.
+/// The longest keyring; a longer file was named by mistake.
 const LONGEST: u64 = 1 << 20;
 
 impl Keyring {
-    /// Reads a file in the form of [`Keyring::parse`].
+    /// Reads a file in the format of [`Keyring::parse`].
     ///
-    /// On Unix the file must not be readable or writable by its group or by others: mode 0600 or 0400. (A cluster that
-    /// can only mount secrets readable by a group passes the keys by the environment instead: [`Keyring::from_env`].)
+    /// On Unix the file must not be readable or writable by its group or by others: mode 0600 or 0400. (A
+    /// cluster that can only mount secrets readable by a group passes the keys by the environment instead:
+    /// [`Keyring::from_env`].)
     ///
     /// # Errors
     ///
@@ -31,7 +32,7 @@ impl Keyring {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            // Asked of what was opened, not of the path: nobody can swap it in between.
+            // The open file is checked and not the path, so that nobody can replace it in between.
             let mode = file.metadata().map_err(unreadable)?.permissions().mode() & 0o7777;
             if mode & 0o077 != 0 {
                 return Err(KeyError::Exposed {
@@ -54,7 +55,7 @@ impl Keyring {
         Self::parse(&text)
     }
 
-    /// Reads the environment variable of this name, in a form of [`Keyring::parse_short`].
+    /// Reads the environment variable of this name, in a format of [`Keyring::parse_short`].
     ///
     /// # Errors
     ///
@@ -73,7 +74,7 @@ impl Keyring {
     ///
     /// # Errors
     ///
-    /// [`KeyError::Form`] when this cannot be an id, [`KeyError::Random`].
+    /// [`KeyError::Form`] if the id is invalid, [`KeyError::Random`].
     pub fn new_key(id: &str) -> Result<Zeroizing<String>, KeyError> {
         let mut secret = Zeroizing::new([0; SECRET_BYTES]);
         getrandom::fill(secret.as_mut()).map_err(|_| KeyError::Random)?;
@@ -83,7 +84,7 @@ impl Keyring {
             id.replace(['"', '\\', '\n'], " "),
             *secret
         ));
-        // What is refused later is refused now.
+        // An invalid key is refused now rather than when it is used.
         Self::parse(&table)?;
         Ok(table)
     }

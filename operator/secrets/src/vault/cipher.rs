@@ -1,4 +1,4 @@
-//! What a vault does with its key: hashes to find by, sealed entries, and the check that this is the key it was made with.
+//! The uses of a vault's key: hashes for look-up, sealed entries, and the check that this is the vault's key.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use crate::keys::{Key, Keyring, Purpose};
 use crate::lock::Lock;
 use crate::prf::Prf;
 
-/// The form of the tables, in both stores.
+/// The version of the tables' format, in both stores.
 pub(super) const FORM: i32 = 1;
 
-/// What a value is found by.
+/// The hash by which a value is found.
 pub(super) type Hash = [u8; 16];
 
-/// A vault's key, put to its three uses.
+/// A vault's key with its three uses.
 pub(super) struct Cipher {
     id: String,
     hashes: Prf,
@@ -53,12 +53,12 @@ impl Cipher {
         &self.id
     }
 
-    /// What the vault keeps to know its key by.
+    /// Returns the hash by which the vault recognises its key.
     pub(super) fn check(&self) -> &Hash {
         &self.check
     }
 
-    /// What each value is found by.
+    /// Returns the hash of each value.
     pub(super) fn hashes(&self, wanted: &[VaultKey<'_>]) -> Result<Vec<Hash>, VaultError> {
         let hash = |key: &VaultKey<'_>| {
             let bytes = key.label.len() + key.scope.len() + key.value.len();
@@ -108,8 +108,8 @@ fn half(code: [u8; 32]) -> Hash {
     half
 }
 
-/// Values that have no code yet, each once, by their hash: in the order in which stores like to insert, and in which two
-/// writers do not wait for each other in a circle.
+/// Returns the values without a code, each once, by their hash: an order in which stores insert fast, and in
+/// which two writers cannot deadlock.
 pub(super) fn missing<'a>(
     hashes: &[Hash],
     wanted: &[VaultKey<'a>],
@@ -121,7 +121,7 @@ pub(super) fn missing<'a>(
         .collect()
 }
 
-/// Returns all codes, when none is missing any more.
+/// Returns all codes, once none is missing.
 pub(super) fn complete(
     hashes: &[Hash],
     found: &[Option<Code>],
@@ -135,7 +135,7 @@ pub(super) fn complete(
 
 pub(super) fn unwritten() -> VaultError {
     VaultError::Damaged {
-        what: "a value that was written is not there".to_owned(),
+        what: "a value that was written is missing".to_owned(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! A random code, as number and as text.
+//! A random code, as a number and as text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,15 +6,15 @@ use std::str::FromStr;
 use super::VaultError;
 use crate::alphabet;
 
-/// 60 bits from the system's random numbers, displayed as 12 digits and capital letters, for instance `7K2M9QX4TN5H`,
-/// never with four digits in a row. A vault never gives one code to two values.
+/// 60 bits from the system's random numbers, displayed as 12 digits and capital letters, for instance
+/// `7K2M9QX4TN5H`, never with four digits in a row. A vault never assigns one code to two values.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Code(u64);
 
 const CHARACTERS: u32 = 12;
 
 impl Code {
-    /// Draws as many codes as asked for.
+    /// Draws `count` codes.
     pub(super) fn draw(count: usize) -> Result<Vec<Self>, VaultError> {
         let mut codes = Vec::with_capacity(count);
         let mut bytes = [0; 512];
@@ -25,7 +25,7 @@ impl Code {
                 .0
                 .iter()
                 .map(|eight| Self(u64::from_le_bytes(*eight) >> 4));
-            // Those with four digits in a row, one of twenty, are drawn again: 59.9 bits are left.
+            // Codes with four digits in a row, one of twenty, are drawn again: 59.9 bits are left.
             codes.extend(
                 drawn
                     .filter(|code| alphabet::is_calm(&code.to_string()))
@@ -35,12 +35,12 @@ impl Code {
         Ok(codes)
     }
 
-    /// As stores keep it: 60 bits, never negative.
+    /// Returns the number that stores keep: 60 bits, never negative.
     pub(super) fn number(self) -> i64 {
         self.0 as i64
     }
 
-    /// As stores gave it; `None` for a number that no code has.
+    /// Returns the code of a stored number; `None` for an invalid one.
     pub(super) fn from_number(number: i64) -> Option<Self> {
         let number = u64::try_from(number).ok()?;
         (number >> (5 * CHARACTERS) == 0).then_some(Self(number))
@@ -50,7 +50,7 @@ impl Code {
 impl fmt::Display for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for place in (0..CHARACTERS).rev() {
-            // Masked to five bits by `character`.
+            // `character` masks it to five bits.
             write!(f, "{}", alphabet::character((self.0 >> (5 * place)) as u8))?;
         }
         Ok(())
@@ -71,7 +71,7 @@ pub struct NotACode;
 impl FromStr for Code {
     type Err = NotACode;
 
-    /// As displayed, or in small letters.
+    /// Parses the displayed form, in either case.
     fn from_str(text: &str) -> Result<Self, NotACode> {
         if text.len() != CHARACTERS as usize {
             return Err(NotACode);
@@ -111,7 +111,8 @@ mod tests {
         assert_eq!(distinct.len(), 10_000);
         for bit in 0..60 {
             let set = codes.iter().filter(|code| code.0 >> bit & 1 == 1).count();
-            // Digits are a little rarer than letters, so a bit need not be an even draw: it must be a draw.
+            // Digits are slightly rarer than letters, so a bit need not be exactly balanced; it must only
+            // vary.
             assert!((4000..6500).contains(&set), "bit {bit}: {set}");
         }
     }

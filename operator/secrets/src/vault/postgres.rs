@@ -1,12 +1,13 @@
-//! The vault for many machines: two tables in a PostgreSQL database (10 or later, tested with 15).
+//! The vault for several machines: two tables in a PostgreSQL database (10 or later, tested with 15).
 //!
-//! A batch of new codes is one `INSERT .. ON CONFLICT DO NOTHING`, which waits for a process that inserts the same value and
-//! then leaves theirs, followed by a `SELECT` that sees the winner's. Rows are inserted in the order of their hashes, so
-//! that two batches cannot wait for each other in a circle. A standby is never asked: it may not know the newest codes.
+//! A batch of new codes is one `INSERT .. ON CONFLICT DO NOTHING`, which waits for a process that inserts the
+//! same value and then keeps that process' row, followed by a `SELECT` that sees the winner's. Rows are
+//! inserted in the order of their hashes, so that two batches cannot deadlock. A standby is never queried: it
+//! may not have the newest codes.
 //!
-//! Every call has a deadline, also against a server that accepts and does not answer. The client works on a runtime of
-//! the vault's own, so calls must come from ordinary threads, not from within asynchronous code (which a vault, being a
-//! store on a disk, would hold up anyway).
+//! Every call has a deadline, also against a server that accepts connections and does not respond. The client
+//! runs on a runtime of the vault's own, so calls must come from ordinary threads, not from asynchronous code
+//! (which a vault would block anyway, since it waits for a disk).
 
 mod server;
 
@@ -23,42 +24,43 @@ use super::cipher::{Cipher, Hash, complete, missing, unwritten};
 use super::{Code, Entry, Vault, VaultError, VaultKey};
 use crate::keys::Keyring;
 
-/// A code that is already taken is drawn again; this often in a row is no chance.
+/// A code that is already taken is drawn again; this many attempts in a row cannot be chance.
 const DRAWS: usize = 8;
-/// Codes that are removed by one statement.
+/// Codes that one statement removes.
 const REMOVED: usize = 10_000;
 
-/// How the server is talked to.
+/// The encryption of the connection to the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PostgresTls {
-    /// TLS by the system's OpenSSL. The server's certificate and name are verified, against the system's authorities.
+    /// TLS by the system's OpenSSL. The server's certificate and name are verified with the system's
+    /// certificate authorities.
     #[default]
     System,
-    /// The same, against the authorities in a PEM file alone.
+    /// The same, verified only with the certificate authorities in a PEM file.
     Authority(PathBuf),
-    /// None: for a socket of this machine, or a network that encrypts by itself.
+    /// No encryption: for a socket of this machine, or an encrypted network.
     Off,
 }
 
-/// A vault in a database. Threads share one; each call has a connection of its own from a small pool.
+/// A vault in a database. Threads share one; each call takes its own connection from a small pool.
 pub struct PostgresVault {
-    /// Taken when the vault is dropped, so that it can be dropped anywhere.
+    /// Taken when the vault is dropped, so that it can be dropped in any context.
     runtime: Option<Runtime>,
     server: Server,
     cipher: Cipher,
 }
 
 impl PostgresVault {
-    /// How long a call may take unless it is said otherwise.
+    /// The default time limit of a call.
     pub const LIMIT: Duration = Duration::from_secs(10);
 
-    /// Opens the vault in a database. `connection` is a libpq connection string (`host=.. user=.. dbname=..`) or URL,
-    /// its `sslmode` without effect; `limit` is the longest that opening or any later call may take.
+    /// Opens the vault in a database. `connection` is a libpq connection string (`host=.. user=.. dbname=..`)
+    /// or URL, whose `sslmode` is ignored; `limit` is the time limit of opening and of each later call.
     ///
     /// # Errors
     ///
-    /// [`VaultError::Missing`] when the database has none, [`VaultError::Form`], [`VaultError::Key`],
+    /// [`VaultError::Missing`] if the database has none, [`VaultError::Form`], [`VaultError::Key`],
     /// [`VaultError::WrongKey`], [`VaultError::Refused`], and [`VaultError::Unavailable`].
     pub fn open(
         connection: &str,
@@ -69,8 +71,8 @@ impl PostgresVault {
         Self::start(connection, tls, limit, keyring, false)
     }
 
-    /// As [`PostgresVault::open`]; makes the vault, under the current key, if the database has none. Needs the right to
-    /// create tables in the first schema of the user's `search_path`.
+    /// Opens the vault as [`PostgresVault::open`] does, and creates it under the current key if the database
+    /// has none. Needs the right to create tables in the first schema of the user's `search_path`.
     ///
     /// # Errors
     ///
@@ -115,7 +117,7 @@ impl PostgresVault {
         })
     }
 
-    /// Runs one call, which must be harmless to run twice: a connection that died unnoticed is found out by using it.
+    /// Runs one call, which must be idempotent: a connection that died unnoticed is only detected by its use.
     fn run<T>(
         &self,
         call: impl AsyncFn(&Session) -> Result<T, tokio_postgres::Error>,
@@ -172,7 +174,7 @@ impl Vault for PostgresVault {
                 session.insert(&asked, &codes, &sealed).await?;
                 session.look_up(&asked).await
             })?;
-            // Whatever is still missing had drawn a code that is taken.
+            // The values that are still missing had drawn a code that is taken.
             missing.retain(|hash, _| !now.contains_key(hash));
             new.extend(now);
         }
@@ -214,7 +216,7 @@ impl Vault for PostgresVault {
         let found = self.run(async |session| session.page(after, limit).await)?;
         let open = |(number, sealed): (i64, Vec<u8>)| {
             let code = Code::from_number(number).ok_or_else(|| VaultError::Damaged {
-                what: "it has an entry of a number that no code has".to_owned(),
+                what: "it has an entry with an invalid number".to_owned(),
             })?;
             Ok((code, self.cipher.open(code, &sealed)?))
         };

@@ -1,12 +1,12 @@
-//! The vault on one machine: a SQLite file that any number of processes share.
+//! The vault on one machine: an SQLite file that any number of processes share.
 //!
 //! Two tables: `lookup`, from hash to code, in rows so small that ten million of them take four levels of a tree; and
 //! `entry`, from code to sealed value, which only re-identification reads. Write-ahead logging lets readers work next to
 //! the one writer; a batch of new codes is one transaction that takes the write lock at its start, so that it never has
 //! to give up half-way. `synchronous = FULL` puts the log on the disk before anybody, the writer or a reader, sees it.
 //!
-//! The file must lie on a local disk: the shared memory of the log does not work over network file systems
-//! (sqlite.org/wal.html). Memory mapping is left off, since it turns a fault of the disk into the end of the process.
+//! The file must be on a local disk: the shared memory of the log does not work over network file systems
+//! (sqlite.org/wal.html). Memory mapping is off, since it turns a disk error into the end of the process.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,7 +23,7 @@ use super::cipher::{Cipher, FORM, Hash, complete, missing, unwritten};
 use super::{Code, Entry, Vault, VaultError, VaultKey};
 use crate::keys::Keyring;
 
-/// "LthV": tells a vault from any other SQLite file.
+/// "LthV": distinguishes a vault from any other SQLite file.
 const APPLICATION: i32 = 0x4c74_6856;
 
 const SCHEMA: &str = "
@@ -32,34 +32,37 @@ const SCHEMA: &str = "
     CREATE TABLE entry (code INTEGER PRIMARY KEY, sealed BLOB NOT NULL) STRICT;
 ";
 
-/// Page cache of each connection, in KiB: the inner levels of `lookup` at ten million codes take 4 MiB.
+/// The page cache of each connection, in KiB: the inner levels of `lookup` at ten million codes take 4 MiB.
 const CACHE: i32 = 32 * 1024;
 
-/// A vault in a file. Threads share one; each look-up has a connection of its own from a small pool.
+/// A vault in a file. Threads share one; each look-up takes its own connection from a small pool.
 pub struct SqliteVault {
     path: PathBuf,
     wait: Duration,
     cipher: Cipher,
-    /// Threads of one process take turns here rather than at the file's lock, where they would sleep and try again.
+    /// Threads of one process take turns here rather than at the file's lock, where they would sleep and
+    /// retry.
     writer: Mutex<Connection>,
     readers: Mutex<Vec<Connection>>,
 }
 
 impl SqliteVault {
-    /// How long [`SqliteVault::open`] lets calls wait for other processes.
+    /// The time that [`SqliteVault::open`] lets calls wait for other processes.
     pub const WAIT: Duration = Duration::from_secs(30);
 
     /// Opens the vault in a file.
     ///
     /// # Errors
     ///
-    /// [`VaultError::Missing`] when the file does not exist, [`VaultError::Foreign`], [`VaultError::Form`], [`VaultError::Key`],
-    /// [`VaultError::WrongKey`], and [`VaultError::Unavailable`] when others keep it locked for [`SqliteVault::WAIT`].
+    /// [`VaultError::Missing`] if the file does not exist, [`VaultError::Foreign`], [`VaultError::Form`],
+    /// [`VaultError::Key`], [`VaultError::WrongKey`], and [`VaultError::Unavailable`] if others keep it
+    /// locked for [`SqliteVault::WAIT`].
     pub fn open(path: &Path, keyring: &Keyring) -> Result<Self, VaultError> {
         Self::with_wait(path, keyring, Self::WAIT)
     }
 
-    /// As [`SqliteVault::open`], waiting at most so long for other processes, in this and in later calls.
+    /// Opens the vault as [`SqliteVault::open`] does; this and later calls wait for other processes at most
+    /// this long.
     ///
     /// # Errors
     ///
@@ -79,12 +82,12 @@ impl SqliteVault {
         })
     }
 
-    /// Opens the vault in a file; creates it under the current key if it does not exist. Of several processes that do so at
-    /// once one makes it and all open it. The file can be read by its owner only.
+    /// Opens the vault in a file, and creates it under the current key if it does not exist. If several
+    /// processes do so at once, one creates it and all open it. Only the owner can read the file.
     ///
     /// # Errors
     ///
-    /// As [`SqliteVault::open`], and [`VaultError::Refused`] when the file cannot be made.
+    /// As [`SqliteVault::open`], and [`VaultError::Refused`] if the file cannot be created.
     pub fn open_or_create(path: &Path, keyring: &Keyring) -> Result<Self, VaultError> {
         let mut options = OpenOptions::new();
         options.append(true).create(true);
@@ -184,7 +187,7 @@ impl Vault for SqliteVault {
         let list = format!("[{}]", numbers.join(","));
         let mut writer = lock(&self.writer);
         let mut remove = || -> rusqlite::Result<usize> {
-            // Overwrites what is deleted (sqlite.org/pragma.html#pragma_secure_delete).
+            // This overwrites deleted content (sqlite.org/pragma.html#pragma_secure_delete).
             writer.execute_batch("PRAGMA secure_delete = ON")?;
             let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let listed = "(SELECT value FROM json_each(?1))";
@@ -192,7 +195,7 @@ impl Vault for SqliteVault {
             let removed =
                 transaction.execute(&format!("DELETE FROM entry WHERE code IN {listed}"), [&list])?;
             transaction.commit()?;
-            // The log still has the pages as they were. Readers at work leave that to a later checkpoint.
+            // The log still has the old pages. Active readers leave that to a later checkpoint.
             writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
             Ok(removed)
         };
@@ -215,23 +218,23 @@ impl fmt::Debug for SqliteVault {
     }
 }
 
-/// A panic elsewhere leaves the connection as it was: its transaction was rolled back when it was dropped.
+/// Locks a mutex. A panic elsewhere leaves the connection intact: its transaction was rolled back on drop.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn connect(path: &Path, wait: Duration) -> Result<Connection, VaultError> {
-    // Each connection is used by one thread at a time: SQLite's own mutexes would be taken for nothing.
+    // Each connection is used by one thread at a time, so SQLite's own mutexes are unnecessary.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let open = || {
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(wait)?;
-        // Checked before anything is set: what belongs to another program stays as it is. In this order, since another process may
-        // make the vault between the two reads, in one transaction.
+        // This is checked before anything is set: a file of another program stays unchanged. The order
+        // matters, since another process may create the vault between the two reads, in one transaction.
         if !is_empty(&connection)? && !is_vault(&connection)? {
             return Ok((connection, None));
         }
-        // The first process turns logging on, which does not wait for a lock as other statements do.
+        // The first process turns logging on, which, unlike other statements, does not wait for a lock.
         let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
         connection.execute_batch(&format!(
             "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA cache_size = -{CACHE};
@@ -263,7 +266,7 @@ fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))
 }
 
-/// Tries again while others hold a lock that SQLite does not wait for by itself.
+/// Retries while others hold a lock for which SQLite itself does not wait.
 fn retry<T>(wait: Duration, mut work: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
     let end = Instant::now() + wait;
     loop {
@@ -283,7 +286,7 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// Makes the tables in an empty file; leaves any other file as it is.
+/// Creates the tables in an empty file; leaves any other file unchanged.
 fn create(connection: &mut Connection, keyring: &Keyring) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if is_empty(&transaction)? {
@@ -323,9 +326,9 @@ fn owner(connection: &Connection, path: &Path, keyring: &Keyring) -> Result<Ciph
     Cipher::of_vault(keyring, form, &id, &check)
 }
 
-/// Returns the codes that are there, in the order of the hashes. Takes no write lock.
+/// Returns the existing codes, in the order of the hashes. Takes no write lock.
 fn look_up(connection: &Connection, hashes: &[Hash]) -> rusqlite::Result<Vec<Option<Code>>> {
-    // One snapshot for all: a lock taken once instead of for each.
+    // One snapshot for all takes the lock once instead of for each.
     let snapshot = (hashes.len() > 1)
         .then(|| connection.unchecked_transaction())
         .transpose()?;
@@ -354,7 +357,8 @@ impl From<rusqlite::Error> for WriteError {
     }
 }
 
-/// Gives codes to values that had none when they were looked up, in one transaction. The code of a faster process counts.
+/// Assigns codes to values that had none when they were looked up, in one transaction. The code of a faster
+/// process counts.
 fn write(
     connection: &mut Connection,
     cipher: &Cipher,
@@ -375,7 +379,7 @@ fn write(
                 None => new.push((codes.pop(), hash)),
             }
         }
-        // In the order of the codes, which has nothing to do with that of the values: one walk through the tree.
+        // The order of the codes is unrelated to that of the values: one walk through the tree.
         new.sort_unstable();
         let mut insert = transaction.prepare_cached("INSERT OR IGNORE INTO entry VALUES (?1, ?2)")?;
         for (code, hash) in new {
@@ -383,7 +387,7 @@ fn write(
                 Some(code) => code,
                 None => one_more()?,
             };
-            // Once in 10^11 times, with ten million codes given out, a code is taken.
+            // Once in 10^11 draws, with ten million codes assigned, a code is taken.
             while insert.execute((code.number(), cipher.close(code, &wanted[&hash])))? == 0 {
                 code = one_more()?;
             }
@@ -409,7 +413,7 @@ fn missing_at(path: &Path) -> VaultError {
     }
 }
 
-/// What a store's error means to somebody who asked for codes.
+/// Maps a store's error to a vault's.
 fn at(path: &Path, error: &rusqlite::Error) -> VaultError {
     let place = path.display();
     let reason = format!("{place}: {error}");
@@ -450,7 +454,8 @@ mod tests {
         for connection in [&*lock(&vault.writer), &vault.reader().unwrap()] {
             let number =
                 |name| connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0));
-            // FULL (sqlite.org/pragma.html#pragma_synchronous), and the disk's own cache where a system tells them apart.
+            // FULL (sqlite.org/pragma.html#pragma_synchronous), and the disk's own cache on systems that
+            // distinguish them.
             assert_eq!((number("synchronous"), number("fullfsync")), (Ok(2), Ok(1)));
             let mode = connection.query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0));
             assert_eq!(mode, Ok("wal".to_owned()));

@@ -1,5 +1,5 @@
-//! Answers of another implementation: a change of the derivation changes every code that was ever given
-//! out, and fails here. This Python prints them (HKDF by RFC 5869, with one block of output):
+//! Answers of an independent implementation: a change of the derivation would change every code that was ever
+//! assigned, and fails here. This Python prints them (HKDF by RFC 5869, with one block of output):
 //!
 //! ```python
 //! import base64, hashlib, hmac

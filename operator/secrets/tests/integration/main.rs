@@ -1,4 +1,4 @@
-//! Tests of keys, ciphers and vaults. One binary, so that it is linked once.
+//! Tests of keys, ciphers and vaults, in one binary so that it is linked once.
 
 mod known_answers;
 mod vault_postgres;

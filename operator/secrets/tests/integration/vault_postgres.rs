@@ -1,4 +1,5 @@
-//! The vault in a real PostgreSQL: one code per value whichever process asks first, and the error of each way to lose the server.
+//! The vault in a real PostgreSQL: one code per value whichever process asks first, and the error for each
+//! way to lose the server.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
@@ -38,7 +39,7 @@ fn sql(url: &str, text: &str) {
     });
 }
 
-/// A schema of the test's own in the shared server.
+/// Creates a schema for one test in the shared server.
 fn schema() -> String {
     static MADE: AtomicU32 = AtomicU32::new(0);
     let number = MADE.fetch_add(1, Ordering::Relaxed);
@@ -58,7 +59,7 @@ fn create(url: &str) -> PostgresVault {
     PostgresVault::open_or_create(url, &PostgresTls::Off, LIMIT, &keyring()).unwrap()
 }
 
-/// A server of the test's own.
+/// A server for one test.
 struct Server(PathBuf);
 
 impl Server {
@@ -90,7 +91,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It ends with this process in any case (`--owner`), so a failure here is not the test's.
+        // It ends with this process in any case (`--owner`), so a failure here does not fail the test.
         drop(
             Command::new(variable("LETHE_TEST_POSTGRES_SCRIPT"))
                 .args(["stop", "--dir"])
@@ -139,7 +140,7 @@ fn two_connections_that_race_get_the_same_codes() {
                 let start = &start;
                 scope.spawn(move || {
                     start.wait();
-                    // The same values in batches cut at other places, and in the other order.
+                    // The same values in batches split at other places, and in reverse order.
                     let mut values = patients(120);
                     if i % 3 == 0 {
                         values.reverse();
@@ -186,7 +187,7 @@ fn a_process_killed_at_any_moment_loses_no_code_that_it_gave_out() {
             assert_eq!(*vault.value(code).unwrap().unwrap().value, value);
         }
     }
-    assert!(given > 40, "only {given} codes were given out before the kills");
+    assert!(given > 40, "only {given} codes were assigned before the kills");
 }
 
 #[test]
@@ -235,12 +236,13 @@ fn tls_is_verified_and_not_given_up() {
         assert!(!answer.to_string().contains(password), "{answer}");
         answer.to_string()
     };
-    // The certificate is nobody's that this system trusts; then the server's own rule; then a name it is not for.
+    // The system does not trust the certificate; then the server's own rule refuses; then the name does not
+    // match.
     assert!(refused(&PostgresTls::System, &url).contains("certificate"));
     assert!(refused(&PostgresTls::Off, &url).contains("pg_hba.conf"));
     let elsewhere = url.replace("@127.0.0.1", "@elsewhere") + "?hostaddr=127.0.0.1";
     assert!(refused(&authority, &elsewhere).contains("certificate"));
-    // What the string says of TLS changes nothing.
+    // The string's TLS settings have no effect.
     assert!(refused(&PostgresTls::System, &format!("{url}?sslmode=disable")).contains("certificate"));
 }
 
@@ -277,7 +279,7 @@ fn a_killed_server_is_told_as_unavailable_and_has_every_code_when_it_is_back() {
     server.tell(&["restart"]);
     assert_eq!(ask(&vault, &["Quill", "Ost"]).unwrap(), codes);
 
-    // A restart between two calls is not even noticed.
+    // A restart between two calls goes unnoticed.
     server.tell(&["restart"]);
     assert_eq!(*vault.value(codes[0]).unwrap().unwrap().value, "Quill");
 }
@@ -301,7 +303,7 @@ fn a_server_that_does_not_answer_is_given_up_in_time() {
 fn codes_are_on_the_disk_even_where_the_server_is_set_to_answer_early() {
     let url = schema();
     let name = url.rsplit("%3D").next().unwrap();
-    // What an administrator can set for a user; `options` does it for these connections alone.
+    // An administrator can set this for a user; `options` sets it for these connections alone.
     let vault = create(&format!("{url}%20-csynchronous_commit%3Doff"));
     let admin = variable("LETHE_TEST_POSTGRES");
     sql(
@@ -321,7 +323,7 @@ fn codes_are_on_the_disk_even_where_the_server_is_set_to_answer_early() {
     );
 }
 
-/// The processes of the tests above run this, told by a variable what to do.
+/// Worker processes of the tests above run this, controlled by a variable.
 #[test]
 fn a_worker_tells_each_code_that_it_was_given() {
     if workers::work() {

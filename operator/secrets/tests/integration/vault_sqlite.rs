@@ -1,4 +1,5 @@
-//! The vault in a file: one code per value whichever process asks first, in threads and in processes, through kills and on disk.
+//! The vault in a file: one code per value whichever process asks first, in threads and in processes, through
+//! kills and on disk.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
@@ -13,7 +14,8 @@ use lethe_secrets::{Code, Keyring, SqliteVault, Vault, VaultError};
 use rusqlite::Connection;
 use workers::{LINK, ask, keeps_the_first_text, keyring, keyring_of, patients, removes};
 
-/// What the file itself holds: codes with a look-up row, codes with an entry, and SQLite's own opinion.
+/// Returns the contents of the file: codes with a look-up row, codes with an entry, and SQLite's integrity
+/// check.
 fn inside(path: &Path) -> (BTreeSet<i64>, BTreeSet<i64>, String) {
     let file = Connection::open(path).unwrap();
     let codes = |sql| {
@@ -146,7 +148,7 @@ fn a_process_killed_at_any_moment_leaves_whole_codes_and_loses_none_that_it_gave
     drop(SqliteVault::open_or_create(&path, &keyring()).unwrap());
     let mut given = BTreeMap::new();
     for round in 0..12 {
-        // Two writers at a time; kills fall before, in and after their transactions.
+        // There are two writers at a time; kills fall before, in and after their transactions.
         let told = workers::killed(
             "sqlite",
             path.to_str().unwrap(),
@@ -155,11 +157,11 @@ fn a_process_killed_at_any_moment_leaves_whole_codes_and_loses_none_that_it_gave
             30 + round * 23,
         );
         for (value, code) in told {
-            assert_eq!(given.entry(value).or_insert(code), &code, "one code a value");
+            assert_eq!(given.entry(value).or_insert(code), &code, "one code per value");
         }
         let (found, entries, check) = inside(&path);
         assert_eq!(check, "ok");
-        assert_eq!(found, entries, "a code is whole or not there");
+        assert_eq!(found, entries, "a code is complete or absent");
     }
     assert!(
         given.len() > 100,
@@ -298,7 +300,7 @@ fn an_entry_that_was_altered_is_told_as_damage() {
     let vault = SqliteVault::open_or_create(&path, &keyring()).unwrap();
     let codes = ask(&vault, &["Quill", "Ost"]).unwrap();
     let file = Connection::open(&path).unwrap();
-    // Two entries change places: each is whole, and under the wrong code.
+    // Two entries are swapped: each is intact, but under the wrong code.
     file.execute_batch(
         "CREATE TEMP TABLE two AS SELECT code, sealed FROM entry;
          UPDATE entry SET sealed = (SELECT sealed FROM two WHERE two.code <> entry.code)",
@@ -319,7 +321,7 @@ fn a_batch_of_thousands_is_one_call() {
     assert_eq!(vault.codes(&workers::keys(&values)).unwrap(), codes);
 }
 
-/// The processes of the tests above run this, told by a variable what to do.
+/// Worker processes of the tests above run this, controlled by a variable.
 #[test]
 fn a_worker_tells_each_code_that_it_was_given() {
     if workers::work() {

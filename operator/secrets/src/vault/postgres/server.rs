@@ -1,4 +1,4 @@
-//! The server behind a vault: connections, their statements, TLS, and what each of its errors means.
+//! The server of a vault: connections, their statements, TLS, and the meaning of each of its errors.
 
 use std::collections::BTreeMap;
 use std::error::Error as _;
@@ -17,7 +17,8 @@ use super::super::{Code, VaultError};
 use super::PostgresTls;
 use crate::keys::Keyring;
 
-/// The lock makes one of several first users create the tables: `IF NOT EXISTS` alone can fail when two run at once.
+/// The lock lets only one of several first users create the tables: `IF NOT EXISTS` alone can fail when two
+/// run at once.
 const SCHEMA: &str = "
     BEGIN;
     SELECT pg_advisory_xact_lock(465675941718);
@@ -28,10 +29,10 @@ const SCHEMA: &str = "
     COMMIT;
 ";
 
-/// Connections kept for the next call.
+/// Idle connections that are kept for later calls.
 const IDLE: usize = 16;
 
-/// A server, and the connections to it that nobody is using.
+/// A server and its idle connections.
 pub(super) struct Server {
     config: Config,
     tls: Option<MakeTlsConnector>,
@@ -40,11 +41,11 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Returns the settings of a server; nothing is connected yet.
+    /// Creates the settings of a server, without connecting.
     pub(super) fn new(connection: &str, tls: &PostgresTls, limit: Duration) -> Result<Self, VaultError> {
-        // The parser's message can quote the string, and that holds the password.
+        // The parser's message can quote the string, which contains the password.
         let mut config = Config::from_str(connection).map_err(|_| VaultError::Refused {
-            reason: "the connection string is not one that PostgreSQL's clients know".to_owned(),
+            reason: "the connection string is not a valid PostgreSQL connection string".to_owned(),
         })?;
         let encrypted = *tls != PostgresTls::Off;
         config
@@ -90,7 +91,7 @@ impl Server {
         let client = match &self.tls {
             Some(tls) => {
                 let (client, connection) = self.config.connect(tls.clone()).await?;
-                // Its error comes out of the calls that it breaks.
+                // The calls that a connection error breaks report it.
                 tokio::spawn(async { drop(connection.await) });
                 client
             }
@@ -100,7 +101,7 @@ impl Server {
                 client
             }
         };
-        // A server may be set to answer before a commit is on its disk; not for codes.
+        // A server may be configured to respond before a commit is on its disk; codes need it on the disk.
         client
             .batch_execute(
                 "SELECT set_config('synchronous_commit', 'on', false)
@@ -182,7 +183,7 @@ impl Session {
         let mut found = BTreeMap::new();
         for row in self.client.query(&self.look_up, &[&asked]).await? {
             let (hash, number): (&[u8], i64) = (row.try_get(0)?, row.try_get(1)?);
-            // What is neither is not ours, and is as good as not there.
+            // An invalid row is not from Lethe, and counts as missing.
             if let (Ok(hash), Some(code)) = (hash.try_into(), Code::from_number(number)) {
                 found.insert(hash, code);
             }
@@ -195,7 +196,7 @@ impl Session {
         row.map(|row| row.try_get(0)).transpose()
     }
 
-    /// Entries after a code: code and sealed value, by code.
+    /// Returns entries after a code: code and sealed value, by code.
     pub(super) async fn page(
         &self,
         after: Option<Code>,
@@ -208,7 +209,7 @@ impl Session {
         rows.collect()
     }
 
-    /// Removes codes; how many there were.
+    /// Removes codes, and returns how many existed.
     pub(super) async fn remove(&self, codes: &[Code]) -> Result<u64, tokio_postgres::Error> {
         let codes: Vec<i64> = codes.iter().map(|code| code.number()).collect();
         let sql = "DELETE FROM lethe_vault WHERE code = ANY($1)";
@@ -256,7 +257,7 @@ pub(super) async fn within<T>(
     }
 }
 
-/// Returns whether the connection died, so that the same call on a new one says more.
+/// Returns whether the connection died, so that the same call on a new one is conclusive.
 pub(super) fn is_lost(error: &tokio_postgres::Error) -> bool {
     match error.code() {
         Some(code) => is_leaving(code),
@@ -278,8 +279,8 @@ fn is_io(error: &tokio_postgres::Error) -> bool {
     error.source().is_some_and(|source| source.is::<std::io::Error>())
 }
 
-/// What a server's error means to somebody who asked for codes. Messages come from the server and speak of its tables,
-/// users and settings; no row of the vault holds text.
+/// Maps a server's error to a vault's. Messages come from the server and mention its tables, users and
+/// settings; no row of the vault holds text.
 pub(super) fn told(error: &tokio_postgres::Error) -> VaultError {
     let mut reason = error.to_string();
     let mut source = error.source();
@@ -288,8 +289,9 @@ pub(super) fn told(error: &tokio_postgres::Error) -> VaultError {
         source = inner.source();
     }
     let temporary = match error.code() {
-        // Connection exceptions, transactions rolled back (deadlocks among them), resources, operators at work, and a
-        // server that has become a standby (classes of appendix A of PostgreSQL's manual).
+        // Connection exceptions, transactions rolled back (for instance by deadlocks), resources, operator
+        // intervention, and a server that has become a standby (classes of appendix A of PostgreSQL's
+        // manual).
         Some(code) => {
             ["08", "40", "53", "55", "57"]
                 .iter()

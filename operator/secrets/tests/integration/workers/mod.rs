@@ -1,4 +1,4 @@
-//! Processes that ask a vault for codes: the test binary starts itself again, told by variables what to do.
+//! Processes that request codes from a vault: the test binary starts itself again, controlled by variables.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
@@ -14,14 +14,14 @@ const SECRET: &str = "f29a1c40d7e85b3361fe07ca9284bd15a0c35e76892b1d4f60e7f8a9cb
 const NEWER: &str = "d87be9ee2ac1f17052dd8e1e4aa9a3a6c3c1fbf3e90d6a1b5f7c2d48b09e3765";
 /// The test that works when its variable is set.
 const WORKER: &str = "vault_postgres::a_worker_tells_each_code_that_it_was_given";
-/// What a worker prints before each line of its own, among the test harness' lines.
+/// The prefix of a worker's lines among those of the test harness.
 const MARK: &str = "worker: ";
 
 pub(crate) fn keyring() -> Keyring {
     Keyring::parse_short(&format!("a:{SECRET}")).unwrap()
 }
 
-/// A newer key is current, and the vault's is in this state.
+/// Returns a keyring in which a newer key is current, and the vault's is in this state.
 pub(crate) fn keyring_of(state: &str) -> Keyring {
     Keyring::parse(&format!(
         "[[keys]]\nid = \"b\"\nsecret = \"{NEWER}\"\n[[keys]]\nid = \"a\"\nsecret = \"{SECRET}\"\nstate = \"{state}\"\n"
@@ -45,14 +45,14 @@ fn key(value: &str) -> VaultKey<'_> {
     }
 }
 
-/// A key under which a text is kept.
+/// A key under which a text is stored.
 pub(crate) const LINK: VaultKey<'static> = VaultKey {
     label: "link",
     scope: "",
     value: "patient\n2",
 };
 
-/// Keeps two texts under one key.
+/// Stores two texts under one key.
 pub(crate) fn keeps_the_first_text(vault: &dyn Vault) {
     assert!(vault.kept(LINK).unwrap().is_none());
     for text in ["patient\n1", "patient\n3"] {
@@ -100,7 +100,7 @@ pub(crate) fn removes(vault: &dyn Vault) {
     }
 }
 
-/// One value under several labels and patients, in ways that could run into each other.
+/// Returns one value under several labels and patients, in ways that could be confused.
 pub(crate) fn variants(value: &str) -> Vec<VaultKey<'_>> {
     let pairs = [
         ("PATIENT", "p1"),
@@ -130,14 +130,14 @@ fn start(kind: &str, place: &str, task: &str, more: &str) -> Child {
 
 fn lines(child: &mut Child) -> impl Iterator<Item = String> + use<> {
     let out = BufReader::new(child.stdout.take().unwrap());
-    // A line that the kill cut short has no end, and was not given out.
+    // A line that the kill truncated has no end, and was not reported.
     out.split(b'\n').filter_map(|line| {
         let line = String::from_utf8(line.unwrap()).unwrap();
         line.split_once(MARK).map(|(_, line)| line.to_owned())
     })
 }
 
-/// So many processes ask for the same values at the same time; the codes that each got.
+/// Lets several processes request the same values at the same time; returns the codes that each got.
 pub(crate) fn race(kind: &str, place: &str, processes: usize, values: usize) -> Vec<Vec<String>> {
     let mut all: Vec<_> = (0..processes)
         .map(|_| start(kind, place, "race", &values.to_string()))
@@ -156,7 +156,8 @@ pub(crate) fn race(kind: &str, place: &str, processes: usize, values: usize) -> 
     told
 }
 
-/// So many processes ask for codes until they are killed, so many milliseconds after the first code; the codes that they got.
+/// Lets several processes request codes until they are killed, this many milliseconds after the first code;
+/// returns the codes that they got.
 pub(crate) fn killed(
     kind: &str,
     place: &str,
@@ -174,7 +175,7 @@ pub(crate) fn killed(
             .into_iter()
             .map(|lines| {
                 let sender = sender.clone();
-                // Nobody listens any more after the first line.
+                // Nobody reads further lines after the first.
                 scope.spawn(move || {
                     lines
                         .inspect(|_| sender.send(()).unwrap_or(()))
@@ -197,21 +198,21 @@ pub(crate) fn killed(
     });
     let mut codes = BTreeMap::new();
     for line in told {
-        // The last line of a killed process may end early.
+        // The last line of a killed process may be truncated.
         if let Some((value, code)) = line.split_once('=')
             && let Ok(code) = code.parse()
         {
             assert_eq!(
                 codes.entry(value.to_owned()).or_insert(code),
                 &code,
-                "one code a value"
+                "one code per value"
             );
         }
     }
     codes
 }
 
-/// What a worker does; `false` in a process that was not started as one.
+/// Runs a worker; returns `false` in a process that was not started as one.
 pub(crate) fn work() -> bool {
     let Ok(task) = std::env::var("LETHE_WORKER") else {
         return false;
@@ -237,7 +238,7 @@ pub(crate) fn work() -> bool {
         say("ready");
         std::io::stdin().read_line(&mut String::new()).unwrap();
         let vault = open();
-        // In batches that overlap with the others' at different places.
+        // The batches overlap with the others' at different places.
         let values = patients(more.parse().unwrap());
         let mut codes = BTreeMap::new();
         for batch in values.chunks(7).chain(values.rchunks(11)) {
