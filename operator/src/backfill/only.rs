@@ -72,10 +72,13 @@ impl Only {
             .iter()
             .filter(|object| !there.contains(object.as_str()));
         if let Some(first) = missing.next() {
+            let missing = match missing.count() {
+                0 => format!("{first} is"),
+                more => format!("{first} and {more} more are"),
+            };
             return Err(usage(format!(
-                "{}: {first} and {} more are not in the input; write names as in the input's store",
-                self.from.display(),
-                missing.count()
+                "{}: {missing} not in the input; write names as in the input's store",
+                self.from.display()
             )));
         }
         found.units.retain(|unit| {

@@ -183,7 +183,7 @@ mod tests {
         let message = checked("from = { kind = \"kafka\", topic = \"notes\" }");
         assert!(message.contains("is a topic of notes"), "{message}");
         let message = checked("from = { kind = \"kafka\", topic = \"no tes\" }");
-        assert!(message.contains("no topic name"), "{message}");
+        assert!(message.contains("is not a topic name"), "{message}");
         let message = checked("");
         assert!(message.contains("missing field `from`"), "{message}");
     }

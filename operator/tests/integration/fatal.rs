@@ -220,6 +220,6 @@ fn a_member_that_its_group_removes_again_and_again_ends() {
     running
         .wait(SOON)
         .expect(1)
-        .says("has thrown this member out 5 times in a row")
+        .says("has evicted this member 5 times in a row")
         .says("session.timeout.ms");
 }
