@@ -57,7 +57,7 @@ impl Lane {
             return Err(End::Failed("a lane without a writer received records".to_owned()));
         };
         let was_empty = writer.rows() == 0;
-        let mut backoff = Backoff::new(&place);
+        let mut backoff = Backoff::new(place);
         let alone = part.alone;
         let (count, first) = (
             part.records.len(),

@@ -144,8 +144,15 @@ fn a_store_that_refuses_at_start_is_waited_for() {
     let config = place.write("lethe.toml", config);
     store.tell(&["kill"]);
     let mut running = Lethe::through(&config).start();
-    for wait in ["in 250 ms", "in 4000 ms", "in 15000 ms"] {
-        running.until_it_says(wait, SOON);
+    // The pauses grow from a fifth of a second to the longest.
+    let mut backoff = lethe_connectors::Backoff::new("store");
+    let pauses: Vec<u128> = std::iter::from_fn(|| backoff.pause())
+        .map(|pause| pause.as_millis())
+        .take(8)
+        .collect();
+    assert!(pauses[0] <= 200 && pauses[7] > 10_000, "{pauses:?}");
+    for pause in [pauses[0], pauses[4], pauses[7]] {
+        running.until_it_says(&format!("in {pause} ms"), SOON);
     }
     store.tell(&["restart"]);
     running.wait(Duration::from_secs(120)).expect(0);
