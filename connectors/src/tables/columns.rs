@@ -202,7 +202,7 @@ mod tests {
         columns.keep = vec!["note.text".into()];
         assert!(told(&columns).contains("in `text` too"));
         columns.keep = vec!["note.texts".into(), "a..b".into()];
-        assert!(told(&columns).contains("no path"));
+        assert!(told(&columns).contains("is not the path"));
         columns.keep = vec!["ward".into()];
         columns.reasons.insert("wards".into(), "a code".into());
         assert!(told(&columns).contains("reasons.wards"));

@@ -97,7 +97,7 @@ fn a_token_in_a_file_is_renewed_before_it_ends_and_one_that_ended_is_waited_for(
     until_rows(&out, 300, &mut running);
     running.signal("TERM");
     let ended = running.wait(PROMPT).expect(0);
-    assert!(ended.err.contains("ended"), "{}", ended.err);
+    assert!(ended.err.contains("expired"), "{}", ended.err);
     assert_silent(&ended.err, &[first, second, third]);
     Dataset::read(&out).assert_exactly(&out, &topic.offsets());
 }

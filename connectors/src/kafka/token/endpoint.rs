@@ -348,7 +348,7 @@ mod tests {
                 "allow_http",
             ),
             ("client_id = \"a\"\nurl = \"file:///etc/passwd\"", "https://"),
-            ("client_id = \"a\"\nurl = \"token\"", "no address"),
+            ("client_id = \"a\"\nurl = \"token\"", "not a valid URL"),
             (
                 "client_id = \"a\"\nurl = \"https://u:p@idp.example/\"",
                 "client_secret_file",

@@ -37,10 +37,10 @@ fn a_file_is_read_each_time_and_its_claims_say_whose_and_until_when() {
 fn a_file_that_holds_no_usable_token_is_named_and_not_shown() {
     for (content, told) in [
         ("", "is empty"),
-        ("hush", "no signed token"),
+        ("hush", "is not a signed token"),
         ("hush\u{1}auth=hush", "characters"),
         (&signed("{}"), "`exp`"),
-        (&ends_in(-90), "ended 9"),
+        (&ends_in(-90), "expired 9"),
         (&"h".repeat(300 << 10), "is over"),
     ] {
         let (place, login) = file(content);

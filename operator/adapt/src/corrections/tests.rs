@@ -289,7 +289,10 @@ fn a_state_folder_is_one_process_s_and_goes_on_as_it_was_begun() {
         keep_share: 0.3,
         ..place.setup()
     });
-    assert!(told.contains("keep_share 0, not 0.3"), "{told}");
+    assert!(
+        told.contains("keep_share = 0, but the setting is now 0.3"),
+        "{told}"
+    );
     let told = refused(Setup {
         first: Some("crf".to_owned()),
         ..place.setup()
