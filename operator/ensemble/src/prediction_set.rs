@@ -371,9 +371,9 @@ pub(crate) mod tests {
                 gold().drain(..1).collect::<Vec<_>>(),
                 "no predictions for document `b`",
             ),
-            (other, "document `b` has another text"),
-            (more, "document `c` is not one of gold's"),
-            (twice, "document `a` stands there twice"),
+            (other, "document `b` has a text that differs"),
+            (more, "document `c` is not in gold"),
+            (twice, "document `a` occurs twice"),
             (outside, "document `a`: span"),
         ] {
             let error = PredictionSet::new(gold(), vec![("crf".to_owned(), predictions)], None).unwrap_err();

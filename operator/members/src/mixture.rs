@@ -261,7 +261,7 @@ mod tests {
         let page = folder.path().join("member.toml");
         let good = std::fs::read_to_string(&page).unwrap();
         std::fs::write(&page, good.replace("weight = 0.5", "weight = 1.5")).unwrap();
-        refused("a weight of 1.5");
+        refused("the weight 1.5");
         std::fs::write(&page, good.replace("weight = 0.5", "heft = 0.5")).unwrap();
         refused("heft");
         std::fs::write(&page, good).unwrap();
@@ -271,7 +271,7 @@ mod tests {
         train(&of_half, &mut NoObserver).unwrap();
         std::fs::remove_dir_all(folder.path().join("second")).unwrap();
         std::fs::rename(&other, folder.path().join("second")).unwrap();
-        refused("second: its digest is not the one in the mixture's page");
+        refused("second: its digest is not the one in the mixture's manifest");
         assert!(write(folder.path(), -0.1, Training::default()).is_err());
     }
 }
