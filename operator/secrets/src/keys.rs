@@ -285,7 +285,7 @@ mod tests {
         let retired = ring.reversing("gone").unwrap_err().to_string();
         assert_eq!(
             retired,
-            "the key gone is retired: what it made is not to be reversed any more"
+            "the key gone is retired: its output can no longer be reversed"
         );
         let unknown = ring.reversing("never").unwrap_err().to_string();
         assert_eq!(unknown, "the keyring has no key never");

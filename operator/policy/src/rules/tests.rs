@@ -293,7 +293,7 @@ fn what_a_label_cannot_be_made_into_and_labels_that_are_not_there_are_named() {
         (label("AGE", "shift"), "key `labels.AGE`: `shift` is for dates"),
         (
             label("DATUM", "tag"),
-            "key `labels.DATUM`: label set `i2b2-2014` has no such label",
+            "key `labels.DATUM`: label set `i2b2-2014` does not have this label",
         ),
         ("[shift]\ndays = 0".to_owned(), "key `shift.days`"),
         ("[shift]\ndays = 6\nweekday = true".to_owned(), "key `shift.days`"),

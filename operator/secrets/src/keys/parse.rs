@@ -387,7 +387,7 @@ mod tests {
             ),
             (
                 "key = 1".to_owned(),
-                "line 1: only [[keys]] tables are known here",
+                "line 1: only [[keys]] tables are allowed here",
             ),
         ];
         for (text, expected) in cases {
