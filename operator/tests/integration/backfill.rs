@@ -7,19 +7,16 @@ use crate::common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::UInt32Type;
 use common::dataset::{all_files, read_parquet};
 use common::pages::{Pages, TELEMETRY, sum};
-use common::process::{Lethe, python};
+use common::process::{Lethe, TIMEOUT, python};
 use common::search::Search;
 use common::tables::{COLUMNS, ENGINE, backfill, config, content, manifest, rows, table};
 use common::{Place, copy_bucket, folder_sink, quoted, s3_sink};
 use serde_json::Value;
-
-const TIMEOUT: Duration = Duration::from_secs(60);
 
 #[test]
 fn a_table_comes_out_with_the_columns_that_were_named_redacted_and_reconciled() {

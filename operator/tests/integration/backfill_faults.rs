@@ -15,12 +15,10 @@ use std::time::Duration;
 
 use common::dataset::all_files;
 use common::notes::{Dice, id, planted, text};
-use common::process::Lethe;
+use common::process::{Lethe, TIMEOUT};
 use common::search::Search;
 use common::tables::{COLUMNS, ENGINE, backfill, config, content, manifest, rows, table};
 use common::{Place, folder_sink};
-
-const TIMEOUT: Duration = Duration::from_secs(60);
 
 #[test]
 fn shards_that_are_killed_and_started_again_end_with_each_row_once() {

@@ -10,7 +10,6 @@
 use crate::common;
 
 use std::path::Path;
-use std::time::Duration;
 
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::Int64Type;
@@ -18,7 +17,7 @@ use common::collector::Collector;
 use common::dataset::{Dataset, all_files, read_parquet};
 use common::kafka::Topic;
 use common::pages::{Pages, TELEMETRY, sum};
-use common::process::Lethe;
+use common::process::{Lethe, TIMEOUT};
 use common::search::Search;
 use common::{Place, folder_sink, quoted, s3_sink};
 use rdkafka::ClientConfig;
@@ -122,7 +121,7 @@ fn produce(topic: &Topic) {
         record.payload = payload.as_deref();
         assert!(producer.send(record).is_ok());
     }
-    producer.flush(Duration::from_secs(30)).unwrap();
+    producer.flush(TIMEOUT).unwrap();
 }
 
 #[test]
@@ -173,10 +172,7 @@ fn nothing_planted_in_a_topic_is_found_in_logs_rows_audit_footers_or_files_left_
         .expect(6)
         .says("panic");
     search.words("ended", &ended);
-    let again = tempted(&arguments)
-        .start()
-        .wait(Duration::from_secs(60))
-        .expect(0);
+    let again = tempted(&arguments).start().wait(TIMEOUT).expect(0);
     search.words("again", &again);
     // The log must be worth searching.
     assert!(ended.err.contains("quarantined a payload"), "{}", ended.err);
@@ -254,7 +250,7 @@ fn nothing_planted_is_found_in_metrics_traces_or_the_status_page() {
     let mut running = Lethe::run(&place.write("lethe.toml", config)).start();
     let pages = Pages::of(&mut running);
     let records = topic.offsets().len() as f64;
-    pages.until("all rows", Duration::from_secs(60), |metrics| {
+    pages.until("all rows", TIMEOUT, |metrics| {
         sum(metrics, "lethe_records_total", &[]) == records && sum(metrics, "lethe_files_total", &[]) > 0.0
     });
     let mut search = Search::new(
@@ -267,7 +263,7 @@ fn nothing_planted_is_found_in_metrics_traces_or_the_status_page() {
         search.bytes(path, pages.get(path).1.as_bytes());
     }
     running.signal("TERM");
-    running.wait(Duration::from_secs(60)).expect(0);
+    running.wait(TIMEOUT).expect(0);
     for path in ["/v1/metrics", "/v1/traces"] {
         let bodies = collector.taken(path);
         assert!(!bodies.is_empty(), "{path}");

@@ -18,7 +18,7 @@ use common::feed::Feed;
 use common::folder_monitor::FolderMonitor;
 use common::kafka::Topic;
 use common::notes::{Dice, id};
-use common::process::{Ended, Lethe, Running};
+use common::process::{Ended, Lethe, Running, TIMEOUT};
 use common::servers::Server;
 use common::{Place, folder_sink};
 
@@ -91,7 +91,7 @@ impl Group {
                 let member = self.any();
                 member.signal("TERM");
                 self.stopped += 1;
-                self.gone(&member.wait(Duration::from_secs(60)));
+                self.gone(&member.wait(TIMEOUT));
             }
             3 => {
                 // Like a garbage collector or a paused machine, it continues after its partitions have moved.
@@ -138,7 +138,7 @@ impl Group {
             member.signal("TERM");
         }
         for member in std::mem::take(&mut self.members) {
-            let ended = member.wait(Duration::from_secs(60));
+            let ended = member.wait(TIMEOUT);
             self.gone(&ended);
         }
     }
@@ -266,7 +266,7 @@ fn two_groups_that_write_the_same_chains_overtake_each_other_and_repeat_nothing(
     let mut overtaken = 0;
     for rival in rivals {
         rival.signal("TERM");
-        let ended = rival.wait(Duration::from_secs(60)).expect(0);
+        let ended = rival.wait(TIMEOUT).expect(0);
         overtaken += ended.err.matches("another writer's file came first").count();
     }
     println!("overtaken {overtaken} times");

@@ -316,7 +316,7 @@ fn a_broker_that_is_not_there_is_told_by_check() {
     let place = Place::new();
     let kafka = "[source]\nkind = \"kafka\"\nbrokers = [\"127.0.0.1:9\"]\ntopics = [\"t\"]\ngroup = \"g\"\n";
     let config = place.write("lethe.toml", kafka);
-    let ended = Lethe::new([
+    Lethe::new([
         "check".as_ref(),
         "--connect".as_ref(),
         "-c".as_ref(),
@@ -325,7 +325,6 @@ fn a_broker_that_is_not_there_is_told_by_check() {
     .end()
     .expect(4)
     .says("127.0.0.1:9");
-    assert!(ended.took < Duration::from_secs(30), "{:?}", ended.took);
 }
 
 #[test]

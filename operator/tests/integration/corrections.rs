@@ -16,12 +16,10 @@ use common::checks::until_rows;
 use common::dataset::{Dataset, files, read_parquet};
 use common::gold::gold;
 use common::kafka::Topic;
-use common::process::{Lethe, Running};
+use common::process::{Lethe, Running, TIMEOUT};
 use common::{Place, folder_sink, quoted};
 use serde_json::{Value, json};
 
-/// The meaning of "within a minute".
-const MINUTE: Duration = Duration::from_secs(60);
 /// A name that no member has seen, in a position where none of them expects one.
 const NAME: &str = "Ulvastra Quenne";
 
@@ -109,8 +107,8 @@ fn until_shown(
             return version;
         }
         assert!(
-            began.elapsed() < MINUTE,
-            "nothing changed within a minute:\n{}\n{}",
+            began.elapsed() < TIMEOUT,
+            "nothing changed:\n{}\n{}",
             stream.err(),
             learner.err()
         );
@@ -187,14 +185,14 @@ fn a_correction_is_in_force_within_a_minute_survives_a_kill_and_goes_by_one_comm
     let mut output = stream.err() + &learner.err();
     drop((stream, learner));
     (stream, learner) = (Lethe::run(&config).start(), learning(&config).start());
-    learner.until_it_says("taken_before=1", MINUTE);
+    learner.until_it_says("taken_before=1", TIMEOUT);
     topic.fill([event(next)]);
     next += 1;
     until_rows(&out, next, &mut stream);
     let (_, version, shows) = seen(&out).pop().unwrap();
     assert_eq!((version, shows), (corrected.clone(), false));
     corrections.fill([correction("other", "vino Zelmara Oxt sola\n", &["Zelmara Oxt"])]);
-    learner.until_it_says("published", MINUTE);
+    learner.until_it_says("published", TIMEOUT);
     assert_eq!(journal(&state, "correction").len(), 2);
     let rejected = std::fs::read_to_string(state.join("rejected.jsonl")).unwrap();
     assert_eq!(rejected.lines().count(), 2);
@@ -202,7 +200,7 @@ fn a_correction_is_in_force_within_a_minute_survives_a_kill_and_goes_by_one_comm
     // A first roll-back, and another to the base; a version that was rolled back is not published again.
     assert_eq!(roll_back(&folder), corrected);
     assert_eq!(roll_back(&folder), base);
-    learner.until_it_says("set aside", MINUTE);
+    learner.until_it_says("set aside", TIMEOUT);
     assert_eq!(
         until_shown(true, &topic, &out, &mut next, &mut stream, &learner),
         base
@@ -211,17 +209,17 @@ fn a_correction_is_in_force_within_a_minute_survives_a_kill_and_goes_by_one_comm
     let before = learner.err().matches("published").count();
     let began = Instant::now();
     while learner.err().matches("published").count() == before {
-        assert!(began.elapsed() < MINUTE, "{}", learner.err());
+        assert!(began.elapsed() < TIMEOUT, "{}", learner.err());
         std::thread::sleep(Duration::from_millis(100));
     }
-    stream.until_it_says("reloaded;", MINUTE);
+    stream.until_it_says("reloaded;", TIMEOUT);
     topic.fill([event(next)]);
     until_rows(&out, next + 1, &mut stream);
     assert!(seen(&out).pop().unwrap().2, "what was taken back stays so");
 
     for process in [stream, learner] {
         process.signal("TERM");
-        output += &process.wait(MINUTE).expect(0).err;
+        output += &process.wait(TIMEOUT).expect(0).err;
     }
     // The committed offset is that of the journal.
     let committed = corrections.committed(&format!("{}-group-corrections", topic.name));
@@ -275,7 +273,7 @@ fn a_file_of_corrections_is_followed_as_it_grows_and_read_to_its_end() {
     let file = place.at("corrections.jsonl");
     // The file need not exist yet.
     let mut learner = learning(&config).start();
-    learner.until_it_says("learning corrections", MINUTE);
+    learner.until_it_says("learning corrections", TIMEOUT);
     let first = correction("n0", &text(0), &[NAME]);
     let (half, rest) = first.split_at_checked(40).unwrap();
     let mut growing = std::fs::File::create(&file).unwrap();
@@ -284,7 +282,7 @@ fn a_file_of_corrections_is_followed_as_it_grows_and_read_to_its_end() {
     growing
         .write_all(format!("{rest}\nno correction\n").as_bytes())
         .unwrap();
-    learner.until_it_says("published", MINUTE);
+    learner.until_it_says("published", TIMEOUT);
     assert!(
         learner
             .err()

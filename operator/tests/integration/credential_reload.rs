@@ -11,13 +11,11 @@ use common::checks::until_rows;
 use common::dataset::Dataset;
 use common::kafka::Topic;
 use common::notes::{event, events};
-use common::process::{Lethe, Running, system};
+use common::process::{Lethe, Running, TIMEOUT, system};
 use common::servers::Server;
 use common::{Place, folder_sink, quoted};
 
 const ROLL: &str = "roll = { max_age_seconds = 0.5, max_idle_seconds = 0.5 }\n";
-/// How long a reload may take; files are checked every ten seconds.
-const SOON: Duration = Duration::from_secs(45);
 
 /// Replaces a folder of secrets as a kubelet does: files are links into a folder that is itself a link, which
 /// is swapped.
@@ -41,7 +39,7 @@ fn mount(folder: &Path, files: &[(&str, &str)]) {
 #[track_caller]
 fn finish(running: Running, secrets: &[&str]) {
     running.signal("TERM");
-    let ended = running.wait(SOON).expect(0);
+    let ended = running.wait(TIMEOUT).expect(0);
     for secret in secrets {
         assert!(!ended.err.contains(secret), "{secret} stands in:\n{}", ended.err);
     }
@@ -74,17 +72,17 @@ fn a_password_that_is_changed_at_the_broker_and_in_its_file_loses_nothing() {
 
     // A password that the brokers refuse is not loaded; the current login stays.
     mount(&secrets, &[("password", "not-yet-8841")]);
-    running.until_it_says("cannot reload", SOON);
+    running.until_it_says("cannot reload", TIMEOUT);
     topic.fill((100..200).map(event));
     until_rows(&out, 200, &mut running);
 
     // The broker changes first, and every connection is reopened: the old password is refused for a while.
     broker.tell(&["password", "lethe", "other-8842"]);
     broker.tell(&["restart"]);
-    running.until_it_says("the login is refused", SOON);
+    running.until_it_says("the login is refused", TIMEOUT);
     topic.fill((200..300).map(event));
     mount(&secrets, &[("password", "other-8842\n")]);
-    running.until_it_says("rejoining the group", SOON);
+    running.until_it_says("rejoining the group", TIMEOUT);
     until_rows(&out, 300, &mut running);
     assert!(
         running.err().contains("source.security.password"),
@@ -131,7 +129,7 @@ fn a_client_certificate_that_is_replaced_is_shown_from_then_on() {
     until_rows(&out, 100, &mut running);
     let (second, key) = certificate(&broker, "77002");
     mount(&secrets, &[("tls.crt", &second), ("tls.key", &key)]);
-    running.until_it_says("rejoining the group", SOON);
+    running.until_it_says("rejoining the group", TIMEOUT);
     topic.fill((100..200).map(event));
     until_rows(&out, 200, &mut running);
     assert!(
@@ -196,12 +194,12 @@ fn keys_of_a_bucket_that_are_replaced_are_waited_for_and_taken_up() {
             .to_owned()
     };
     topic.fill((100..200).map(event));
-    running.until_it_says("new credentials may be on their way", SOON);
+    running.until_it_says("new credentials may be on their way", TIMEOUT);
     mount(
         &secrets,
         &[("id", &other("ACCESS_KEY=")), ("key", &other("SECRET_KEY="))],
     );
-    running.until_it_says("reloaded: ", SOON);
+    running.until_it_says("reloaded: ", TIMEOUT);
     rows(200, &mut running);
     assert!(
         running.err().contains("sink.store.secret_key"),
@@ -264,7 +262,7 @@ fn messages_are_emitted_after_the_password_of_the_target_changes() {
     emitted(21, &mut emitting);
     broker.tell(&["password", "lethe", "other-8843"]);
     mount(&secrets, &[("password", "other-8843")]);
-    emitting.until_it_says("reloaded: ", SOON);
+    emitting.until_it_says("reloaded: ", TIMEOUT);
     input.fill((20..40).map(message));
     emitted(42, &mut emitting);
     finish(emitting, &[first, "8843"]);
@@ -291,7 +289,7 @@ fn keys_of_a_policy_are_not_taken_up_by_a_running_program() {
     let mut running = Lethe::run(&config).start();
     until_rows(&out, 20, &mut running);
     std::fs::write(&keys, key("k2", 90)).unwrap();
-    running.until_it_says("takes effect at the next start", SOON);
+    running.until_it_says("takes effect at the next start", TIMEOUT);
     assert!(running.err().contains("policy.keys.file"), "{}", running.err());
     topic.fill((0..20).map(event));
     until_rows(&out, 40, &mut running);

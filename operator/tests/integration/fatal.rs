@@ -16,16 +16,14 @@ use common::dataset::Dataset;
 use common::kafka::Topic;
 use common::notes::{event, events, id};
 use common::pages::{Pages, TELEMETRY, sum};
-use common::process::{Ended, Lethe, Running, system};
+use common::process::{Ended, Lethe, Running, TIMEOUT, system};
 use common::{Place, env, folder_sink};
 
-/// The time limit for an event.
-const SOON: Duration = Duration::from_secs(90);
 /// Files that are closed only by the end.
 const OPEN: &str = "roll = { max_age_seconds = 3600, max_idle_seconds = 3600 }\n";
 
 fn until_read(pages: &Pages, records: usize) {
-    pages.until("all records are read", SOON, |metrics| {
+    pages.until("all records are read", TIMEOUT, |metrics| {
         sum(metrics, "lethe_records_total", &[]) >= records as f64
     });
 }
@@ -33,7 +31,7 @@ fn until_read(pages: &Pages, records: usize) {
 #[track_caller]
 fn stop(running: Running) -> Ended {
     running.signal("TERM");
-    running.wait(SOON)
+    running.wait(TIMEOUT)
 }
 
 /// Returns the ids of the notes in a dataset, in order.
@@ -85,7 +83,7 @@ fn a_right_that_is_taken_away_ends_the_run() {
         } else {
             "GroupAuthorizationFailed"
         };
-        running.wait(SOON).expect(1).says(code);
+        running.wait(TIMEOUT).expect(1).says(code);
         // Without the right to the group its partitions are lost immediately: another member may write them.
         let written = if lost == "topic" { 40 } else { 0 };
         assert_eq!(ids(&out).len(), written, "{lost}");
@@ -104,7 +102,7 @@ fn a_topic_that_is_deleted_ends_the_run_and_what_was_read_is_written() {
     let pages = Pages::of(&mut running);
     until_read(&pages, 5);
     topic.delete();
-    running.wait(SOON).expect(1);
+    running.wait(TIMEOUT).expect(1);
     // These records can no longer be read.
     assert_eq!(ids(&out).len(), 5);
 }
@@ -123,8 +121,8 @@ fn a_recreated_topic_halts_its_lane_though_its_log_is_longer() {
     topic.fill((100..180).map(event));
     let mut running = Lethe::run(&config).start();
     let pages = Pages::of(&mut running);
-    running.until_it_says("was written from another log (topic id", SOON);
-    let metrics = pages.until("a halted lane", SOON, |metrics| {
+    running.until_it_says("was written from another log (topic id", TIMEOUT);
+    let metrics = pages.until("a halted lane", TIMEOUT, |metrics| {
         sum(metrics, "lethe_lanes_halted_total", &["code=\"another_log\""]) == 1.0
     });
     assert_eq!(sum(&metrics, "lethe_lanes_halted", &[]), 1.0);
@@ -170,9 +168,9 @@ fn a_topic_that_is_recreated_while_it_is_read_halts_its_lane_before_its_records_
     topic.delete();
     topic.create();
     topic.fill((100..150).map(event));
-    running.until_it_says("the topic was deleted and recreated (topic id", SOON);
+    running.until_it_says("the topic was deleted and recreated (topic id", TIMEOUT);
     let line = format!("lane {}/0 halted: another_log\n", topic.name);
-    pages.until("a halted lane", SOON, |metrics| {
+    pages.until("a halted lane", TIMEOUT, |metrics| {
         sum(metrics, "lethe_lanes_halted", &[]) == 1.0
     });
     let ready = pages.get("/ready");
@@ -218,7 +216,7 @@ fn a_member_that_its_group_removes_again_and_again_ends() {
     }
     assert!(removed > 0.0);
     running
-        .wait(SOON)
+        .wait(TIMEOUT)
         .expect(1)
         .says("has evicted this member 5 times in a row")
         .says("session.timeout.ms");

@@ -16,7 +16,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use common::dataset::{Dataset, Tally};
 use common::folder_monitor::FolderMonitor;
@@ -341,11 +340,10 @@ fn a_store_that_fails_for_a_while_costs_time_and_nothing_else() {
         format!("{ENGINE}{}{}", topic.source(), folder_sink(&out)),
     );
     let faults = "create:1=fail-before,create:2=fail-after,create:3=fail-before,create:4=slow,create:5=fail-after,list:1=fail-before";
-    let ended = Lethe::through(&config)
+    Lethe::through(&config)
         .env("LETHE_STORE_FAULTS", faults)
         .end()
         .expect(0)
         .says("trying again");
-    assert!(ended.took < Duration::from_secs(60));
     Dataset::read(&out).assert_exactly(&out, &topic.offsets());
 }

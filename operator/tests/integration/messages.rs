@@ -12,7 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use common::dataset::Dataset;
 use common::kafka::{Topic, name};
-use common::process::{Lethe, python};
+use common::process::{Lethe, TIMEOUT, python};
 use common::{Place, folder_sink, quoted};
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::message::{Headers as _, Message as _};
@@ -93,7 +93,7 @@ fn committed(topic: &Topic) -> Vec<Emitted> {
     consumer.assign(&list).unwrap();
     let (mut read, mut ends) = (Vec::new(), 0);
     while ends < topic.partitions {
-        match consumer.poll(Duration::from_secs(30)).unwrap() {
+        match consumer.poll(TIMEOUT).unwrap() {
             Ok(message) => {
                 let headers = message.headers().unwrap();
                 let header = headers
@@ -316,7 +316,7 @@ fn each_message_is_emitted_once_whatever_is_run_again_or_killed() {
         std::thread::sleep(Duration::from_millis(150));
         assert!(running.lives());
         running.signal("KILL");
-        running.wait(Duration::from_secs(30));
+        running.wait(TIMEOUT);
     }
     emit(&set);
     set.input.fill((40..60).map(oru));

@@ -5,20 +5,17 @@
 use crate::common;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use common::checks::until_rows;
 use common::kafka::Topic;
 use common::notes::event;
-use common::process::{Ended, Lethe};
+use common::process::{Ended, Lethe, TIMEOUT};
 use common::{Place, folder_sink, quoted};
 use openssl::hash::MessageDigest;
 use openssl::pkey::{PKey, Private};
 use openssl::sign::Signer;
-
-const WAIT: Duration = Duration::from_secs(30);
 
 /// Signs as minisign does, with another library than the one that verifies.
 struct Key {
@@ -169,13 +166,13 @@ fn a_stream_does_not_take_up_a_version_that_nobody_signed() {
     topic.fill((0..20).map(event));
     until_rows(&out, 20, &mut running);
     publish(&unsigned);
-    running.until_it_says("cannot reload", WAIT);
+    running.until_it_says("cannot reload", TIMEOUT);
     topic.fill((20..40).map(event));
     until_rows(&out, 40, &mut running);
 
     trusted.sign(&unsigned);
     publish(&unsigned);
-    running.until_it_says("reloaded; the next batches", WAIT);
+    running.until_it_says("reloaded; the next batches", TIMEOUT);
     running.signal("TERM");
-    running.wait(WAIT).expect(0);
+    running.wait(TIMEOUT).expect(0);
 }

@@ -15,12 +15,11 @@ use common::checks::until_rows;
 use common::kafka::Topic;
 use common::notes::{event, events, id, planted};
 use common::pages::{Pages, TELEMETRY, sum};
-use common::process::{Lethe, Running};
+use common::process::{Lethe, Running, TIMEOUT};
 use common::proxy::{Proxy, Treatment};
 use common::{Place, env, folder_sink, s3_sink};
 use serde_json::{Value, json};
 
-const TIMEOUT: Duration = Duration::from_secs(60);
 const ROLL: &str = "roll = { max_age_seconds = 1.0, max_idle_seconds = 0.5 }\n";
 /// An invalid event, which no page may show.
 const NO_EVENT: &str = "CANARYNOEVENT";

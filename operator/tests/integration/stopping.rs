@@ -17,7 +17,7 @@ use common::dataset::Dataset;
 use common::kafka::Topic;
 use common::notes::{event, events};
 use common::pages::{Pages, TELEMETRY};
-use common::process::{Lethe, Running};
+use common::process::{Lethe, Running, TIMEOUT};
 use common::servers::Server;
 use common::{Place, folder_sink};
 use rdkafka::ClientConfig;
@@ -26,8 +26,6 @@ use rdkafka::producer::{BaseProducer, BaseRecord, Producer as _};
 
 /// The time within which a stop must end the process; its dependency stays unavailable.
 const STOPPED: Duration = Duration::from_secs(30);
-/// The time limit for an event.
-const SOON: Duration = Duration::from_secs(60);
 /// A short drain limit.
 const DRAIN: &str = "[resources]\ndrain_seconds = 3\n";
 /// Files that are closed only by a stop.
@@ -85,7 +83,7 @@ fn a_stop_is_heard_while_brokers_are_away_at_start() {
     );
     let config = place.write("lethe.toml", source + &folder_sink(&place.at("out")));
     let mut running = Lethe::run(&config).start();
-    running.until_it_says("trying again", SOON);
+    running.until_it_says("trying again", TIMEOUT);
     stop(running);
 }
 
@@ -109,7 +107,7 @@ fn a_stop_is_heard_while_the_store_is_frozen_at_an_assignment_and_waiting_is_pro
         topic.source() + &store.as_store("stopping", &more) + DRAIN + TELEMETRY + "stall_seconds = 3\n";
     let mut running = Lethe::run(&place.write("lethe.toml", config)).start();
     let pages = Pages::of(&mut running);
-    running.until_it_says("assigned", SOON);
+    running.until_it_says("assigned", TIMEOUT);
     // Another member takes a partition and returns it.
     let other: BaseConsumer = ClientConfig::new()
         .set("bootstrap.servers", &topic.brokers)
@@ -127,7 +125,7 @@ fn a_stop_is_heard_while_the_store_is_frozen_at_an_assignment_and_waiting_is_pro
     assert_eq!(other.assignment().unwrap().count(), 1);
     store.tell(&["pause"]);
     drop(other);
-    running.until_it_says("store not read", SOON);
+    running.until_it_says("store not read", TIMEOUT);
     std::thread::sleep(Duration::from_secs(5));
     assert_eq!(pages.get("/live").0, 200);
     stop(running);
@@ -152,14 +150,14 @@ fn a_store_that_refuses_at_start_is_waited_for() {
         .collect();
     assert!(pauses[0] <= 200 && pauses[7] > 10_000, "{pauses:?}");
     for pause in [pauses[0], pauses[4], pauses[7]] {
-        running.until_it_says(&format!("in {pause} ms"), SOON);
+        running.until_it_says(&format!("in {pause} ms"), TIMEOUT);
     }
     store.tell(&["restart"]);
     running.wait(Duration::from_secs(120)).expect(0);
 
     store.tell(&["kill"]);
     let mut running = Lethe::through(&config).start();
-    running.until_it_says("trying again", SOON);
+    running.until_it_says("trying again", TIMEOUT);
     stop(running);
 }
 
@@ -179,7 +177,7 @@ fn a_second_member_of_a_static_name_ends_the_first() {
     let mut first = Lethe::run(&config("first")).start();
     until_rows(&place.at("out"), 5, &mut first);
     let mut second = Lethe::run(&config("second")).start();
-    first.wait(SOON).expect(1).says("FencedInstanceId");
+    first.wait(TIMEOUT).expect(1).says("FencedInstanceId");
     topic.fill((5..8).map(event));
     until_rows(&place.at("out"), 8, &mut second);
     stop(second);
@@ -196,7 +194,7 @@ fn a_topic_that_is_deleted_ends_the_run() {
     let mut running = Lethe::run(&place.write("lethe.toml", source + &folder_sink(&out) + roll)).start();
     until_rows(&out, 5, &mut running);
     topic.delete();
-    running.wait(SOON).expect(1);
+    running.wait(TIMEOUT).expect(1);
 }
 
 /// Sends three records of 25 MB to a partition as one batch, which is small in its compressed form.
@@ -217,7 +215,7 @@ fn send_a_batch_of_75_mb(topic: &Topic, partition: i32) {
             .payload(&payload);
         producer.send(record).map_err(|(error, _)| error).unwrap();
     }
-    producer.flush(SOON).unwrap();
+    producer.flush(TIMEOUT).unwrap();
 }
 
 #[test]

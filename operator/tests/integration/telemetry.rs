@@ -16,11 +16,10 @@ use common::checks::until_rows;
 use common::kafka::Topic;
 use common::notes::{event, events};
 use common::pages::{Pages, TELEMETRY, sum};
-use common::process::Lethe;
+use common::process::{Lethe, TIMEOUT};
 use common::proxy::{Proxy, Treatment};
 use common::{Place, env, folder_sink, s3_sink};
 
-const TIMEOUT: Duration = Duration::from_secs(60);
 const ROLL: &str = "roll = { max_age_seconds = 1.0, max_idle_seconds = 0.5 }\n";
 
 /// Returns the names that `lethe metrics` lists.

@@ -13,13 +13,11 @@ use common::dataset::Dataset;
 use common::idp::Idp;
 use common::kafka::Topic;
 use common::notes::{event, events};
-use common::process::Lethe;
+use common::process::{Lethe, TIMEOUT};
 use common::servers::Server;
 use common::{Place, folder_sink, quoted};
 
 const ROLL: &str = "roll = { max_age_seconds = 0.5, max_idle_seconds = 0.5 }\n";
-/// How long a program may take to report an error.
-const PROMPT: Duration = Duration::from_secs(30);
 
 fn token(broker: &Server, more: &[&str]) -> String {
     let arguments: Vec<&str> = ["token"].iter().chain(more).copied().collect();
@@ -89,14 +87,14 @@ fn a_token_in_a_file_is_renewed_before_it_ends_and_one_that_ended_is_waited_for(
     until_rows(&out, 200, &mut running);
     assert!(!running.err().contains("no new token"), "{}", running.err());
 
-    running.until_it_says("no new token", Duration::from_secs(60));
+    running.until_it_says("no new token", TIMEOUT);
     std::thread::sleep(Duration::from_secs(5));
     topic.fill((200..300).map(event));
     let third = token(&broker, &["lethe", "3600"]);
     put(&path, &third);
     until_rows(&out, 300, &mut running);
     running.signal("TERM");
-    let ended = running.wait(PROMPT).expect(0);
+    let ended = running.wait(TIMEOUT).expect(0);
     assert!(ended.err.contains("expired"), "{}", ended.err);
     assert_silent(&ended.err, &[first, second, third]);
     Dataset::read(&out).assert_exactly(&out, &topic.offsets());
@@ -117,7 +115,6 @@ fn a_token_that_the_brokers_refuse_ends_the_run_promptly_and_is_not_shown() {
         let token = token(&broker, &given);
         put(&path, &token);
         let ended = Lethe::run(&config).end().expect(1).says(told);
-        assert!(ended.took < PROMPT, "{:?}", ended.took);
         assert_silent(&ended.err, &[token]);
     }
     std::fs::remove_file(&path).unwrap();
@@ -144,7 +141,6 @@ fn an_endpoint_gives_tokens_for_a_secret_that_may_change_while_the_stream_goes_o
         .expect(1)
         .says("invalid_client")
         .says("secret");
-    assert!(ended.took < PROMPT, "{:?}", ended.took);
     assert!(
         !ended.err.contains("not this one") && !ended.err.contains("not that one"),
         "{}",
@@ -166,14 +162,14 @@ fn an_endpoint_gives_tokens_for_a_secret_that_may_change_while_the_stream_goes_o
 
     idp.expect("a third, which the file does not have yet");
     let refused = idp.refused();
-    running.until_it_says("no new token", PROMPT);
+    running.until_it_says("no new token", TIMEOUT);
     assert!(idp.refused() > refused);
     std::fs::write(&secret, "a+third,+which").unwrap();
     idp.expect("a%2Bthird%2C%2Bwhich");
     topic.fill((200..300).map(event));
     until_rows(&out, 300, &mut running);
     running.signal("TERM");
-    let ended = running.wait(PROMPT).expect(0);
+    let ended = running.wait(TIMEOUT).expect(0);
     assert_silent(&ended.err, &idp.given());
     assert!(
         !ended.err.contains("another") && !ended.err.contains("third"),
@@ -203,7 +199,7 @@ fn an_endpoint_that_is_away_is_waited_for_and_one_that_is_not_trusted_is_told() 
         &of_endpoint(&url, &secret, broker.get("CA")),
     );
     let mut running = Lethe::run(&config).start();
-    running.until_it_says("trying again in", PROMPT);
+    running.until_it_says("trying again in", TIMEOUT);
     assert!(
         running.err().contains("token endpoint https://localhost"),
         "{}",
@@ -220,7 +216,7 @@ fn an_endpoint_that_is_away_is_waited_for_and_one_that_is_not_trusted_is_told() 
         &of_endpoint(&idp.url(), &secret, foreign.get("CA")),
     );
     let mut running = Lethe::run(&config).start();
-    running.until_it_says("certificate", PROMPT);
+    running.until_it_says("certificate", TIMEOUT);
     assert_eq!(idp.given().len(), 0);
 }
 
@@ -272,7 +268,7 @@ fn messages_are_emitted_by_a_login_with_tokens_and_after_one_has_ended() {
     input.fill((20..40).map(message));
     emitted(&mut emitting, 42);
     emitting.signal("TERM");
-    emitting.wait(PROMPT).expect(0);
+    emitting.wait(TIMEOUT).expect(0);
     running.signal("TERM");
-    running.wait(PROMPT).expect(0);
+    running.wait(TIMEOUT).expect(0);
 }

@@ -7,17 +7,14 @@ use crate::common;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use common::checks::until_rows;
 use common::dataset::{Dataset, files, read_parquet};
 use common::kafka::Topic;
 use common::notes::{event, planted};
-use common::process::Lethe;
+use common::process::{Lethe, TIMEOUT};
 use common::{Place, folder_sink, quoted};
 use serde_json::Value;
-
-const WAIT: Duration = Duration::from_secs(30);
 
 /// Creates a bundle of one rule member.
 fn bundle(place: &Place, kind: &str) -> PathBuf {
@@ -123,7 +120,7 @@ fn a_stream_takes_up_a_bundle_that_is_published_and_goes_back_to_the_one_before(
     until_rows(&out, 20, &mut running);
 
     let second = publish(&by_pattern, &folder);
-    running.until_it_says("reloaded;", WAIT);
+    running.until_it_says("reloaded;", TIMEOUT);
     topic.fill((20..40).map(event));
     until_rows(&out, 40, &mut running);
     let both = [(first.clone(), false, true), (second.clone(), true, false)];
@@ -151,7 +148,7 @@ fn a_stream_takes_up_a_bundle_that_is_published_and_goes_back_to_the_one_before(
     assert_eq!(seen(&out), both);
 
     assert_eq!(roll_back(&folder), first);
-    running.until_it_says("reloaded;", WAIT);
+    running.until_it_says("reloaded;", TIMEOUT);
     topic.fill((60..80).map(event));
     until_rows(&out, 80, &mut running);
     let back = [both.to_vec(), vec![(first, false, true)]].concat();
@@ -159,10 +156,10 @@ fn a_stream_takes_up_a_bundle_that_is_published_and_goes_back_to_the_one_before(
 
     // An invalid bundle is reported, and the stream keeps the current one.
     std::fs::write(folder.join("current"), "nowhere\n").unwrap();
-    running.until_it_says("cannot reload", WAIT);
+    running.until_it_says("cannot reload", TIMEOUT);
     topic.fill((80..100).map(event));
     until_rows(&out, 100, &mut running);
     assert_eq!(seen(&out), back);
     running.signal("TERM");
-    running.wait(WAIT).expect(0);
+    running.wait(TIMEOUT).expect(0);
 }

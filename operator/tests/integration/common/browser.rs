@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-const TIMEOUT: Duration = Duration::from_secs(30);
+use super::process::TIMEOUT;
 
 /// How a page is viewed: the width and height of the window in CSS pixels, and the preferred colour scheme.
 #[derive(Clone, Copy, Debug)]

@@ -8,10 +8,9 @@ use serde_json::{Value, json};
 
 use super::kafka::Topic;
 use super::pages::{Pages, TELEMETRY};
-use super::process::{Lethe, Running, python, system};
+use super::process::{Lethe, Running, TIMEOUT, python, system};
 use super::{Place, folder_sink};
 
-const TIMEOUT: Duration = Duration::from_secs(60);
 /// A Kubernetes version that the chart supports; no cluster is contacted.
 const KUBERNETES: &str = "1.33.0";
 /// Where the chart mounts the configuration.

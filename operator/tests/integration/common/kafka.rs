@@ -12,7 +12,7 @@ use rdkafka::consumer::{BaseConsumer, Consumer as _};
 
 use lethe_connectors::kafka::Producer;
 
-const ASK: Duration = Duration::from_secs(30);
+use super::process::TIMEOUT;
 
 /// Returns a unique name.
 pub(crate) fn name(stem: &str) -> String {
@@ -91,7 +91,7 @@ impl Topic {
     fn settle(&self, there: bool) {
         let consumer: BaseConsumer = self.client().create().unwrap();
         for _ in 0..200 {
-            let metadata = consumer.fetch_metadata(None, ASK).unwrap();
+            let metadata = consumer.fetch_metadata(None, TIMEOUT).unwrap();
             let found = metadata.topics().iter().find(|topic| topic.name() == self.name);
             let ready = found.is_some_and(|topic| {
                 topic.partitions().len() == self.partitions as usize
@@ -129,7 +129,7 @@ impl Topic {
             .map(|partition| {
                 (
                     partition,
-                    consumer.fetch_watermarks(&self.name, partition, ASK).unwrap(),
+                    consumer.fetch_watermarks(&self.name, partition, TIMEOUT).unwrap(),
                 )
             })
             .collect()
@@ -149,7 +149,7 @@ impl Topic {
         let consumer: BaseConsumer = self.client().set("group.id", group).create().unwrap();
         let mut list = rdkafka::TopicPartitionList::new();
         list.add_partition_range(&self.name, 0, self.partitions - 1);
-        let committed = consumer.committed_offsets(list, ASK).unwrap();
+        let committed = consumer.committed_offsets(list, TIMEOUT).unwrap();
         committed
             .elements()
             .iter()

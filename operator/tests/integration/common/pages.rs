@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use super::process::Running;
+use super::process::{Running, TIMEOUT};
 
 /// The table that makes a program serve its pages on a free port.
 pub(crate) const TELEMETRY: &str = "[telemetry]\nlisten = \"127.0.0.1:0\"\n";
@@ -19,7 +19,7 @@ pub(crate) type Metrics = BTreeMap<String, f64>;
 impl Pages {
     /// Finds the pages of a program that was started with [`TELEMETRY`].
     pub(crate) fn of(running: &mut Running) -> Self {
-        running.until_it_says("status page", Duration::from_secs(60));
+        running.until_it_says("status page", TIMEOUT);
         let err = running.err();
         let line = err.lines().find(|line| line.contains("status page")).unwrap();
         // `address=127.0.0.1:9464` as text, `"address":"127.0.0.1:9464"` as JSON.
