@@ -1,13 +1,14 @@
-//! One suite that every member passes, whatever it looks for.
+//! A test suite that every member passes.
 //!
-//! It holds a member to what [`Tagger`] promises: one answer a row, in bounds and on character boundaries, sorted, the
-//! same every time and in every batch, nothing for rows that are no notes, and no panic whatever the text.
+//! It checks what [`Tagger`] promises: one result per row, in bounds and on character boundaries, sorted, the
+//! same every time and in every batch, nothing for rows that are not notes, and no panic for any text.
 
 use lethe_core::{
     Coordinates, Known, KnownKind, LabelSet, NoteBatch, NoteEvent, QuarantineCode, Record, Tagger,
 };
 
-/// Texts that have broken taggers: empty, blank, one mark, controls, byte order marks, emoji, right-to-left, long runs.
+/// Texts that have broken taggers: empty, blank, a single mark, controls, byte order marks, emoji,
+/// right-to-left, long runs.
 pub const AWKWARD: [&str; 22] = [
     "",
     " ",
@@ -33,7 +34,7 @@ pub const AWKWARD: [&str; 22] = [
     "J.J.J.J.J.J.J.J.J.J.J.J.J.J.J.J.J.J.J.J.J.J.J.J.",
 ];
 
-/// A note with something for every rule member, English and Spanish, all of it invented.
+/// An invented note in English and Spanish, with text for every rule member.
 pub const SAMPLE: &str = "Lakeview Regional Medical Center - Brookfield\n\
 PATIENT: HARGROVE, TESSA M   MRN: 48-22-917   DOB: 04/11/1961\nATTENDING: Owen Pellworth, M.D.\n\n\
 Ms. Hargrove is a 61-year-old retired bus driver from Dayton, OH, seen with her husband Ruben on March 3, 2022.\n\
@@ -44,7 +45,7 @@ Signed: opellworth4 03/04/2022\n";
 /// Runs the suite on a member.
 ///
 /// # Panics
-/// If the member breaks one of the promises; the message says which.
+/// If the member breaks one of the promises; the message names it.
 pub fn check(member: &dyn Tagger, labels: &LabelSet) {
     let mut texts: Vec<String> = AWKWARD.iter().map(|&text| text.to_owned()).collect();
     texts.push(SAMPLE.to_owned());
@@ -58,15 +59,15 @@ pub fn check(member: &dyn Tagger, labels: &LabelSet) {
     check_rows(member);
 }
 
-/// Holds a member to the promises on these texts, as one batch and one by one.
+/// Checks a member on these texts, as one batch and one by one.
 ///
 /// # Panics
-/// If the member breaks one of the promises; the message says which.
+/// If the member breaks one of the promises; the message names it.
 pub fn check_texts<S: AsRef<str>>(member: &dyn Tagger, labels: &LabelSet, texts: &[S]) {
     let records = texts.iter().map(|text| Record::Note(event(text.as_ref())));
     let batch = NoteBatch::from_records(records).expect("texts of a test fit a batch");
     let together = member.tag(&batch);
-    assert_eq!(together.len(), batch.len(), "one answer a row");
+    assert_eq!(together.len(), batch.len(), "one answer per row");
     assert!(
         together == member.tag(&batch),
         "the same notes get the same answers"
@@ -75,7 +76,7 @@ pub fn check_texts<S: AsRef<str>>(member: &dyn Tagger, labels: &LabelSet, texts:
         let alone = member.tag(&batch.slice(row, 1));
         assert!(alone.first() == Some(answer), "row {row}: alone as in a batch");
         let text = batch.note(row).text;
-        let found = answer.as_ref().expect("a rule member fails on no text");
+        let found = answer.as_ref().expect("a rule member never fails");
         let mut last = None;
         for annotation in found {
             let span = annotation.span;
@@ -86,7 +87,7 @@ pub fn check_texts<S: AsRef<str>>(member: &dyn Tagger, labels: &LabelSet, texts:
             let trimmed = span.trimmed(text);
             assert!(
                 trimmed == span,
-                "row {row}: {span} begins and ends with something visible"
+                "row {row}: {span} begins and ends with a visible character"
             );
             assert!(
                 labels.contains(annotation.label),
@@ -103,7 +104,7 @@ pub fn check_texts<S: AsRef<str>>(member: &dyn Tagger, labels: &LabelSet, texts:
     }
 }
 
-/// Rows that are no notes get nothing, and do not disturb those that are.
+/// Rows that are not notes get nothing, and do not affect other rows.
 fn check_rows(member: &dyn Tagger) {
     let records = vec![
         Record::Tombstone(Coordinates::default()),
@@ -113,14 +114,14 @@ fn check_rows(member: &dyn Tagger) {
     ];
     let batch = NoteBatch::from_records(records).expect("a test's records fit a batch");
     let answers = member.tag(&batch);
-    assert_eq!(answers.len(), 4, "one answer a row");
+    assert_eq!(answers.len(), 4, "one answer per row");
     for (row, answer) in answers.iter().enumerate() {
-        let found = answer.as_ref().expect("a rule member fails on no text").len();
+        let found = answer.as_ref().expect("a rule member never fails").len();
         assert_eq!(found > 0, row == 1, "row {row}: {found} annotations");
     }
 }
 
-/// Returns a note that carries identifiers, so that the `known` member has something to find.
+/// Returns a note with known identifiers, for the `known` member.
 fn event(text: &str) -> NoteEvent {
     let known = [
         (KnownKind::Patient, "Tessa M. Hargrove"),
@@ -166,7 +167,7 @@ mod tests {
         }
     }
 
-    /// Pieces that set rules off, strung together in any order, and arbitrary text between them.
+    /// Text from pieces that trigger rules, in any order, with arbitrary text between them.
     fn text() -> impl Strategy<Value = String> {
         let piece = prop_oneof![
             proptest::sample::select(vec![

@@ -1,7 +1,9 @@
-//! `context`: what the words around it say is a name, a place, an institution, a profession, whatever the lists say.
+//! `context`: names, places, institutions and professions that surrounding words announce, whether or not a
+//! list has them.
 //!
-//! Cue words in the manner of PhysioNet deid (Neamatullah 2008): titles, degrees, relatives, form lines, signatures,
-//! "lives in", "works as". What strong evidence has shown to be a name is then found wherever else the note has it.
+//! It uses cue words in the manner of PhysioNet deid (Neamatullah 2008): titles, degrees, relatives, form
+//! lines, signatures, "lives in", "works as". A name with strong evidence is then found wherever else the
+//! note has it.
 
 mod acronyms;
 mod credentials;
@@ -32,7 +34,7 @@ use fields::Fields;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ContextConfig {
-    /// Whether a name with strong evidence is found again wherever the note repeats it.
+    /// Whether a name with strong evidence is also found at its other occurrences in the note.
     pub repeats: bool,
     /// Whether professions are found.
     pub professions: bool,
@@ -48,10 +50,10 @@ impl Default for ContextConfig {
 }
 
 impl ContextConfig {
-    /// Returns the member these settings describe.
+    /// Builds the member with these settings.
     ///
     /// # Errors
-    /// [`LabelError::Missing`] if the label set has no place for one of its labels.
+    /// [`LabelError::Missing`] if the label set lacks one of its labels.
     pub fn build(&self, labels: &LabelSet, dictionary: &Arc<Dictionary>) -> Result<Context, LabelError> {
         Ok(Context {
             config: self.clone(),
@@ -102,9 +104,9 @@ struct Labels {
     street: LabelId,
     profession: LabelId,
     record: LabelId,
-    /// Only sets that count it as an identifier have it.
+    /// `Some` only in label sets that have sex as an identifier.
     sex: Option<LabelId>,
-    /// As above, for the mention of a relative.
+    /// The same for the mention of a relative.
     family: Option<LabelId>,
 }
 
@@ -155,7 +157,7 @@ impl Context {
     }
 }
 
-/// One note under the rules.
+/// One note while the rules run over it.
 struct Scan<'r, 'd, 'n, 'o, 'c> {
     note: &'r Reading<'d, 'n>,
     labels: &'r Labels,
@@ -166,7 +168,7 @@ struct Scan<'r, 'd, 'n, 'o, 'c> {
     professions: ListSet,
     /// Institutions found, for their acronyms.
     institutions: Vec<(usize, usize)>,
-    /// Names that strong evidence has shown, for [`Scan::repeats`].
+    /// Names with strong evidence, for [`Scan::repeats`].
     people: Vec<(Name, LabelId)>,
 }
 
@@ -218,7 +220,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
-    /// Reports a name of a person and remembers it.
+    /// Reports a person's name and remembers it.
     fn person(&mut self, name: Name, label: LabelId, score: f32, rule: &'static str) {
         self.out.tokens(name.first, name.last, label, score, rule);
         self.people.push((name, label));

@@ -1,7 +1,7 @@
-//! `external`: what another tool found, read from its predictions: MIST, PhysioNet's deid, a hosted service.
+//! `external`: the predictions of another tool, for instance MIST, PhysioNet's deid or a hosted service.
 //!
-//! The tool runs elsewhere, on the same notes; its output, in any format of [`lethe_corpus`], stands in the ensemble as
-//! a member. Predictions belong to a note by its id, and the text that was predicted on must be the note's to the byte:
+//! The tool runs elsewhere on the same notes; its output, in any format of [`lethe_corpus`], is a member of
+//! the ensemble. Predictions belong to a note by its id, and their text must equal the note's byte for byte:
 //! spans of another version of a note would redact the wrong words.
 
 use std::collections::{BTreeMap, HashMap};
@@ -21,32 +21,33 @@ use sha2::{Digest as _, Sha256};
 pub struct ExternalConfig {
     /// The tool's name in votes and audit.
     pub name: String,
-    /// A file of predictions, or a folder of them. Read whole when the member is built.
+    /// A file or a folder of predictions. It is read in full when the member is built.
     pub path: PathBuf,
-    /// The format of the predictions; guessed from their content if not given.
+    /// The format of the predictions; by default it is detected from their content.
     #[serde(default)]
     pub format: Option<Format>,
-    /// For labels of the tool, the label of the engine's set. One that is not named here goes by its own name, or by the
-    /// label that stands for it.
+    /// Maps labels of the tool to labels of the engine's set. A label without an entry is mapped by its own
+    /// name, or to the label that stands for it.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    /// What a note gets that has no prediction.
+    /// The treatment of notes without a prediction.
     #[serde(default)]
     pub missing: Missing,
 }
 
-/// What becomes of a note that has no prediction.
+/// The treatment of a note without a prediction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Missing {
-    /// The member fails on it, so that the note is quarantined: the tool has not seen it.
+    /// The member fails, so that the note is quarantined: the tool has not processed it.
     #[default]
     Fail,
-    /// No annotations, as if the tool had found nothing: for tools that leave out notes without findings.
+    /// The note gets no annotations, as if the tool had found nothing: for tools that omit notes without
+    /// findings.
     Nothing,
 }
 
-/// Why predictions cannot be used. Holds places, never text.
+/// Why predictions cannot be used. Contains positions, never text.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExternalError {
@@ -55,32 +56,32 @@ pub enum ExternalError {
     Corpus {
         /// The member's name.
         member: String,
-        /// What is wrong, with file and line.
+        /// The problem, with file and line.
         source: CorpusError,
     },
-    /// A label of the tool has no place in the label set.
+    /// The label set lacks a label of the tool.
     #[error("member `{member}`: key `labels.{label}`: {source}")]
     Label {
         /// The member's name.
         member: String,
         /// The tool's label.
         label: String,
-        /// Why not.
+        /// The reason.
         source: LabelError,
     },
-    /// The configuration maps a label to one that the set has not.
+    /// The configuration maps a label to one that the label set does not have.
     #[error("member `{member}`: key `labels.{label}`: label set `{set}` has no label `{target}`")]
     Target {
         /// The member's name.
         member: String,
         /// The tool's label.
         label: String,
-        /// What it is mapped to.
+        /// The label that it is mapped to.
         target: String,
         /// The set's id.
         set: String,
     },
-    /// A score is no number from 0 to 1.
+    /// A score is not a number from 0 to 1.
     #[error(
         "member `{member}`: document {document} (counted from 1), span {span}: a score that is not between 0 and 1"
     )]
@@ -89,7 +90,7 @@ pub enum ExternalError {
         member: String,
         /// The document, from 1.
         document: usize,
-        /// Bytes of its text.
+        /// The span's bytes in its text.
         span: lethe_core::Span,
     },
     /// A prediction lies outside its own text.
@@ -99,7 +100,7 @@ pub enum ExternalError {
         member: String,
         /// The document, from 1.
         document: usize,
-        /// What is wrong with it.
+        /// The problem with it.
         source: AnnotationError,
     },
 }
@@ -134,7 +135,7 @@ impl ExternalConfig {
     }
 
     /// Returns a digest of the predictions themselves, for the fingerprint of a configuration: other
-    /// predictions under the same path are another member.
+    /// predictions under the same path are a different member.
     ///
     /// # Errors
     /// [`ExternalError::Corpus`].
@@ -142,7 +143,7 @@ impl ExternalConfig {
         let documents = self.documents()?;
         let mut hash = Sha256::new_with_prefix(lethe_corpus::digest(&documents));
         for mark in documents.iter().flat_map(|document| &document.marks) {
-            // No score has these bits: it is a NaN.
+            // No score has these bits, which are a NaN.
             hash.update(mark.score.map_or(u32::MAX, f32::to_bits).to_le_bytes());
         }
         Ok(hex(&hash.finalize()))
@@ -187,7 +188,7 @@ impl ExternalConfig {
                     span: mark.span,
                 });
             }
-            // Tools mark blanks around a name; nothing is lost with them.
+            // Tools include blanks around a name in their spans; trimming loses nothing.
             let span = mark.span.trimmed(&document.text);
             if !span.is_empty() {
                 found.push(Annotation {
@@ -217,7 +218,7 @@ pub struct External {
     predictions: HashMap<String, Prediction>,
 }
 
-/// What the tool says about a note. The text itself is not kept.
+/// The tool's predictions for a note. The text itself is not kept.
 struct Prediction {
     text: [u8; 32],
     annotations: Annotations,
@@ -228,12 +229,12 @@ fn digest(text: &str) -> [u8; 32] {
 }
 
 impl External {
-    /// How many notes it has predictions for.
+    /// Returns the number of notes with predictions.
     pub fn len(&self) -> usize {
         self.predictions.len()
     }
 
-    /// Returns whether it has none.
+    /// Returns whether there are no predictions.
     pub fn is_empty(&self) -> bool {
         self.predictions.is_empty()
     }
@@ -247,7 +248,7 @@ impl External {
                 Ok(prediction.annotations.clone())
             }
             Some(_) => Err(TagError::Failed(
-                "an external tool's prediction for this note is of another text",
+                "an external tool's prediction for this note has a different text",
             )),
             None if self.missing == Missing::Nothing => Ok(Annotations::default()),
             None => Err(TagError::Failed(

@@ -1,7 +1,7 @@
 //! `gazetteer`: names, places and institutions that the dictionary lists, on the evidence of the lists themselves.
 //!
-//! A list entry alone is weak evidence: cities are surnames, surnames are words, words are eponyms. Each kind of entry
-//! therefore has its own conditions, and what exceptions cover needs more.
+//! A list entry alone is weak evidence: cities are surnames, surnames are words, words are eponyms. So each
+//! kind of entry has its own conditions, and entries on exception lists need more evidence.
 
 mod people;
 mod places;
@@ -21,7 +21,7 @@ use crate::vocabulary::Vocabulary;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GazetteerConfig {
-    /// The label of persons, whose part in the note no list can tell.
+    /// The label of persons, since lists do not show a person's role in the note.
     pub person_label: String,
     /// Whether states, provinces and regions are found.
     pub states: bool,
@@ -43,10 +43,10 @@ impl Default for GazetteerConfig {
 }
 
 impl GazetteerConfig {
-    /// Returns the member these settings describe.
+    /// Builds the member with these settings.
     ///
     /// # Errors
-    /// [`LabelError::Missing`] if the label set has no place for one of its labels.
+    /// [`LabelError::Missing`] if the label set lacks one of its labels.
     pub fn build(&self, labels: &LabelSet, dictionary: &Arc<Dictionary>) -> Result<Gazetteer, LabelError> {
         let wanted = dictionary.lists_where(|list| {
             list.role == Role::Phi
@@ -88,7 +88,7 @@ pub struct Gazetteer {
     vocabulary: Vocabulary,
     person: LabelId,
     wanted: ListSet,
-    /// Eponyms, drugs and the like: entries of several words that no name begins in.
+    /// Eponyms, drugs and the like: a name does not begin inside their entries of several words.
     medical: ListSet,
     by_list: Vec<(places::Sort, LabelId)>,
 }
@@ -110,12 +110,12 @@ impl Gazetteer {
             return;
         }
         let reading = Reading::new(note, &self.vocabulary, matcher, self.sought());
-        // Places first: a name must not begin inside "San Antonio" or "St. Mary's Hospital".
+        // Places come first: a name must not begin inside "San Antonio" or "St. Mary's Hospital".
         let places = self.places(&reading, matcher, out);
         self.people(&reading, &places, out);
     }
 
-    /// Places and the like, and what no name begins in.
+    /// Returns the entries to look for: places and the like, and those in which no name begins.
     fn sought(&self) -> Sought {
         Sought {
             lists: self.wanted | self.medical,

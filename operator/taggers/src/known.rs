@@ -1,8 +1,9 @@
-//! `known`: the patient's own identifiers, as the event carries them, found in the patient's notes.
+//! `known`: the patient's own identifiers, which the event carries, found in the patient's notes.
 //!
-//! The surest evidence there is: a name, number or date of the very patient, whole or in parts, reordered, abbreviated,
-//! in another written form, or one typing error away. Each note gets its own tables and is read once for each kind of value,
-//! so that the cost is linear in the note's length and in the number of values. Nothing is kept between notes.
+//! This is the strongest evidence: a name, number or date of the patient, whole or in parts, reordered,
+//! abbreviated, in another format, or with one typing error. Each note gets its own tables and is read once
+//! for each kind of value, so that the cost is linear in the note's length and in the number of values.
+//! Nothing is kept between notes.
 
 mod dates;
 #[cfg(test)]
@@ -29,7 +30,8 @@ use crate::words::Words;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct KnownConfig {
-    /// Whether parts of names of five letters or more are also found one typing error away (Damerau distance 1).
+    /// Whether parts of names with five letters or more are also found with one typing error (Damerau
+    /// distance 1).
     pub typos: bool,
     /// Whether initials ("J.P.", and "JP" after "Pt") are found.
     pub initials: bool,
@@ -45,10 +47,10 @@ impl Default for KnownConfig {
 }
 
 impl KnownConfig {
-    /// Returns the member these settings describe.
+    /// Builds the member with these settings.
     ///
     /// # Errors
-    /// [`LabelError::Missing`] if the label set has no place for one of the kinds.
+    /// [`LabelError::Missing`] if the label set lacks a label for one of the kinds.
     pub fn build(&self, labels: &LabelSet, dictionary: &Arc<Dictionary>) -> Result<Known, LabelError> {
         Ok(Known {
             config: self.clone(),
@@ -117,7 +119,7 @@ impl Known {
     }
 }
 
-/// The labels that each kind of identifier is reported under.
+/// The label for each kind of identifier.
 struct Labels {
     kinds: [LabelId; KnownKind::ALL.len()],
     city: LabelId,

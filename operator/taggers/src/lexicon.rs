@@ -1,34 +1,34 @@
-//! Words that rules ask about and that no list of the dictionary tells: particles, verbs, nouns after eponyms.
+//! Words for rules that are in no list of the dictionary: particles, verbs, nouns after eponyms.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// What a word is to the rules, as a set of bits.
+/// The properties of a word for rules, as a set of bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flags(u16);
 
 impl Flags {
-    /// A word that ends a name whatever its capital: headings, verbs and fields that are surnames too.
+    /// A word that ends a name in any case: headings, verbs and fields that are surnames too.
     pub(crate) const STOP: Self = Self(1);
-    /// A word that a name may go on over: "de la", "van".
+    /// A word inside names: "de la", "van".
     pub(crate) const PARTICLE: Self = Self(1 << 1);
-    /// What stands after an eponym: "Foley catheter", "Kocher clamps".
+    /// A word after an eponym: "Foley catheter", "Kocher clamps".
     pub(crate) const EPONYM_NOUN: Self = Self(1 << 2);
     /// A verb whose agent is a person: "dictated by", "discussed with".
     pub(crate) const PERSON_VERB: Self = Self(1 << 3);
-    /// A word that institutions' names have besides the proper part.
+    /// A word in institutions' names besides the proper part.
     pub(crate) const GENERIC: Self = Self(1 << 4);
-    /// Articles, pronouns, prepositions, conjunctions, auxiliaries: what a noun phrase does not go on over.
+    /// Articles, pronouns, prepositions, conjunctions, auxiliaries: words that end a noun phrase.
     pub(crate) const FUNCTION: Self = Self(1 << 5);
-    /// Words of sentences and forms that no name of an institution has in it.
+    /// Words of sentences and forms that occur in no institution's name.
     pub(crate) const OUTSIDE: Self = Self(1 << 6);
-    /// A word that the name of a profession does not go on over.
+    /// A word that ends the name of a profession.
     pub(crate) const PHRASE_END: Self = Self(1 << 7);
-    /// A word that goes before a profession and says who has it.
+    /// A word before a profession that describes the person.
     pub(crate) const PERSON_WORD: Self = Self(1 << 8);
-    /// A word of the lists of professions that says something else of a patient.
+    /// A word of the lists of professions that usually has another meaning in a note about a patient.
     pub(crate) const NO_PROFESSION: Self = Self(1 << 9);
-    /// The last word of occupations whose names are made freely: "exhibitions officer".
+    /// The last word of occupations with freely formed names: "exhibitions officer".
     pub(crate) const OCCUPATION: Self = Self(1 << 10);
     /// Not looked up yet.
     pub(crate) const UNREAD: Self = Self(1 << 15);
@@ -46,7 +46,7 @@ impl std::ops::BitOr for Flags {
     }
 }
 
-/// Words by what they are, separated by blanks.
+/// Words by their properties, separated by blanks.
 const WORDS: &[(Flags, &str)] = &[
     (
         Flags::STOP,
@@ -139,10 +139,10 @@ const WORDS: &[(Flags, &str)] = &[
     ),
 ];
 
-/// A map from short words, hashed cheaply. Its keys are fixed, so nobody can choose them to collide.
+/// A map from short words with a cheap hash. Its keys are fixed, so nobody can choose them to collide.
 pub(crate) type WordMap<K, V> = HashMap<K, V, BuildHasherDefault<WordHasher>>;
 
-/// Words and what each means, behind a filter that turns most other words away unhashed.
+/// Words and their meanings, with a filter that rejects most other words without hashing them.
 pub(crate) struct WordTable<V> {
     values: WordMap<&'static str, V>,
     /// For each first letter, by its low five bits, the lengths of the words that begin with it.
@@ -150,7 +150,7 @@ pub(crate) struct WordTable<V> {
 }
 
 impl<V: Copy> WordTable<V> {
-    /// Creates a table of words of at most 31 bytes; of a word that stands twice, `merge` makes one value.
+    /// Creates a table of words of at most 31 bytes; `merge` combines the values of a word that occurs twice.
     pub(crate) fn new(pairs: impl Iterator<Item = (&'static str, V)>, merge: impl Fn(V, V) -> V) -> Self {
         let mut table = Self {
             values: WordMap::default(),
@@ -167,7 +167,7 @@ impl<V: Copy> WordTable<V> {
         table
     }
 
-    /// What a folded word means.
+    /// Returns the meaning of a folded word.
     #[inline]
     pub(crate) fn get(&self, word: &str) -> Option<V> {
         if self.lengths[first_letter(word)] >> word.len().min(31) & 1 == 0 {
@@ -181,7 +181,7 @@ fn first_letter(word: &str) -> usize {
     usize::from(word.as_bytes().first().copied().unwrap_or(0) & 31)
 }
 
-/// The words of this page.
+/// The words of this file.
 pub(crate) struct Lexicon(WordTable<Flags>);
 
 impl Lexicon {
@@ -199,7 +199,7 @@ impl Lexicon {
     }
 }
 
-/// A multiplicative hash, eight bytes at a time; the last eight may overlap those before.
+/// A multiplicative hash over eight bytes at a time; the last eight may overlap the previous ones.
 #[derive(Default)]
 pub(crate) struct WordHasher(u64);
 

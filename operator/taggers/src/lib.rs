@@ -1,8 +1,8 @@
-//! The ensemble's members, one file each, and the one list that registers them.
+//! The rule members, one file each, and their registry.
 //!
 //! A member is a serde configuration with `build()`, the object it builds, and its tests. Members know
-//! [`lethe_core`]'s notes and spans and nothing of streams or each other, and none reads a file once it is built. All of
-//! them pass the same [conformance suite](conformance).
+//! [`lethe_core`]'s notes and spans, but not streams or each other, and do not read files after they are
+//! built. All of them pass the same [conformance suite](conformance).
 
 pub mod conformance;
 pub mod context;

@@ -1,11 +1,11 @@
-//! Rules that run once a batch, however many readers their spans have.
+//! Rules that run once per batch, however many readers their spans have.
 //!
 //! Learned members take the spans of the rules as features, and the same rules vote with them.
 
 use lethe_core::{Annotations, Lookups, NoteBatch, TagError, Tagger};
 
-/// Tokens of a batch up to which spans are kept for other readers. A longer batch holds notes that are worked on in windows,
-/// and keeping their spans would hang memory on the length of a note.
+/// The most tokens of a batch whose spans are kept for other readers. A longer batch has notes that are
+/// processed in windows, and keeping their spans would make memory depend on the length of a note.
 const MOST_TOKENS: usize = 1 << 18;
 
 /// A member that tags each batch once and answers later requests for the same batch from memory.
@@ -21,7 +21,7 @@ impl<T: Tagger> OncePerBatch<T> {
     }
 }
 
-/// What a member of type `T` answered.
+/// The result of a member of type `T`.
 struct Tags<T> {
     tags: Vec<Result<Annotations, TagError>>,
     member: std::marker::PhantomData<fn() -> T>,

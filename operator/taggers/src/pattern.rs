@@ -1,9 +1,9 @@
-//! The `pattern` member: dates, ages, telephone numbers, addresses of mail and net, identifiers, postal codes and streets, known by
-//! their shape and by the words around them.
+//! The `pattern` member: dates, ages, telephone numbers, e-mail and network addresses, identifiers, postal
+//! codes and streets, recognised by their shape and by surrounding words.
 //!
-//! One pass over a note's tokens. Each token's word is looked up once (`lexicon`); its class, its kind and the mark it is choose
-//! the recognisers that are tried there, and each of those looks at a bounded number of tokens around it. So no text can make a
-//! note cost more than its length.
+//! It makes one pass over a note's tokens. Each token's word is looked up once (`lexicon`); its class, its
+//! kind and its punctuation mark select the recognisers that are tried there, and each of those reads a
+//! bounded number of tokens around it. So the cost of every note is linear in its length.
 
 mod age;
 mod cues;
@@ -38,7 +38,8 @@ use hits::{Hits, Kind, LABELS};
 use lexicon::{Lexicon, class};
 use scan::{FIRST, Scan, Tok};
 
-/// The classes of words at which a recogniser starts; words of the other classes are only looked at from there.
+/// The classes of words at which a recogniser starts; recognisers read words of the other classes only from
+/// there.
 const ACTIVE: u64 = class::MONTH
     | class::MONTH_WEAK
     | class::WEEKDAY
@@ -60,11 +61,11 @@ const ACTIVE: u64 = class::MONTH
     | class::ROOM
     | class::BOX;
 
-/// Which patterns are on, and for which languages.
+/// The patterns that are on, and their languages.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Languages whose words and forms are known: `en`, `es`.
+    /// The languages whose words and formats are recognised: `en`, `es`.
     pub languages: Vec<Language>,
     /// Dates, days of the week, years.
     pub dates: bool,
@@ -104,7 +105,7 @@ impl Language {
 }
 
 impl Default for Config {
-    /// Everything, in both languages.
+    /// Turns everything on, in both languages.
     fn default() -> Self {
         Self {
             languages: vec![Language::En, Language::Es],
@@ -123,7 +124,7 @@ impl Config {
     /// Builds the member for a label set.
     ///
     /// # Errors
-    /// [`LabelError::Missing`] if the set has no label for what a pattern finds.
+    /// [`LabelError::Missing`] if the label set lacks a label for a pattern.
     pub fn build(&self, labels: &LabelSet) -> Result<Pattern, LabelError> {
         let mut ids = [LabelId(0); LABELS.len()];
         for (id, name) in ids.iter_mut().zip(LABELS) {
@@ -145,11 +146,11 @@ pub struct Pattern {
     lexicon: Lexicon,
     spanish: bool,
     labels: [LabelId; LABELS.len()],
-    /// Token tables of finished batches, for the next ones.
+    /// Token tables of finished batches, for reuse.
     spare: Mutex<Vec<(Vec<Tok>, Hits)>>,
 }
 
-/// The most tokens that a table kept for later batches has room for: 6 MiB.
+/// The largest capacity of a token table that is kept for reuse: 6 MiB.
 const MAX_SPARE: usize = 1 << 18;
 
 impl Tagger for Pattern {
@@ -180,7 +181,7 @@ impl Tagger for Pattern {
                 }
             }
         });
-        // One huge note must not hold its memory for ever.
+        // Memory for one huge note must not be kept forever.
         if toks.capacity() <= MAX_SPARE {
             spare().push((toks, hits));
         }
@@ -189,7 +190,7 @@ impl Tagger for Pattern {
 }
 
 impl Pattern {
-    /// All findings of a note, free of overlaps, in order.
+    /// Finds everything in a note, free of overlaps, in order.
     fn find(&self, s: &Scan<'_>, out: &mut Hits) {
         out.found.clear();
         out.url_end = 0;
@@ -211,7 +212,7 @@ impl Pattern {
         out.settle();
     }
 
-    /// At a digit run.
+    /// Runs the recognisers for a digit run.
     fn number(&self, s: &Scan<'_>, i: usize, out: &mut Hits) {
         let on = &self.config;
         let inside = s.continues(i);
@@ -262,7 +263,7 @@ impl Pattern {
         }
     }
 
-    /// At a word that is known.
+    /// Runs the recognisers for a word of the lexicon.
     fn word(&self, s: &Scan<'_>, i: usize, out: &mut Hits) {
         let on = &self.config;
         let tok = s.tok(i);
@@ -334,7 +335,7 @@ impl Pattern {
         }
     }
 
-    /// At the first of a run of letters and figures without blanks.
+    /// Runs the recognisers for the first token of a run of letters and digits without blanks.
     fn code(&self, s: &Scan<'_>, i: usize, out: &mut Hits) {
         let next = s.tok(i + 1);
         if self.config.ids && (next.wordlike() || next.mark(b'-')) {
@@ -345,7 +346,7 @@ impl Pattern {
         }
     }
 
-    /// At a mark.
+    /// Runs the recognisers for a punctuation mark.
     fn mark(&self, s: &Scan<'_>, i: usize, out: &mut Hits) {
         let on = &self.config;
         match s.tok(i).mark {

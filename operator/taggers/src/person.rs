@@ -1,4 +1,4 @@
-//! What a written name of a person looks like: words, initials, particles, and how far it goes.
+//! The form of a person's written name: words, initials, particles, and its extent.
 
 mod begin;
 mod run;
@@ -9,37 +9,37 @@ use crate::vocabulary::Traits;
 use crate::words::Case;
 pub(crate) use run::Run;
 
-/// How much the surroundings say that a name stands here.
+/// How strongly the surroundings announce a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Evidence {
-    /// Nothing but the words themselves.
+    /// Only the words themselves.
     None,
-    /// Something that often goes before names: "by", "with".
+    /// A word that often precedes names: "by", "with".
     Some,
-    /// A title or a relative: what follows is a name unless it cannot be one.
+    /// A title or a relative: a name follows unless the words cannot be one.
     Strong,
-    /// A form's field: as strong, and the surname may go first.
+    /// A form's field: as strong, and the surname may come first.
     Field,
 }
 
-/// A name found.
+/// A name that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Name {
     pub(crate) first: usize,
     pub(crate) last: usize,
-    /// Words of two letters or more.
+    /// The number of words of two letters or more.
     pub(crate) words: usize,
-    /// How many of them a list knows as names.
+    /// The number of those that a list has as names.
     pub(crate) listed: usize,
 }
 
-/// Suffixes that belong to a name.
+/// Suffixes of names.
 const SUFFIXES: [&str; 6] = ["jr", "sr", "ii", "iii", "iv", "2nd"];
 
-/// A name has no more words than this.
+/// The most words of a name.
 const MOST_UNITS: usize = 5;
 
-/// Tokens that one word of a name may have.
+/// The most tokens of one word of a name.
 const LONGEST_UNIT: usize = 8;
 
 /// One word of a name: one token, or several that are written as one ("McLean", "O'Brien", "Smith-Jones").
@@ -52,21 +52,21 @@ struct Unit {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Initial,
-    /// A list knows it as a name and as little else.
+    /// A list has it as a name, and it is seldom anything else.
     Name,
-    /// No list knows it.
+    /// No list has it.
     Unknown,
     /// A name and an ordinary word: "Grace", "Young".
     Both,
-    /// No name.
+    /// Not a name.
     Other,
 }
 
 impl Reading<'_, '_> {
-    /// Returns the name that begins at token `i`, if what stands there can be one under this evidence.
+    /// Returns the name that begins at token `i`, if the text there can be one under this evidence.
     pub(crate) fn name_at(&self, i: usize, evidence: Evidence) -> Option<Name> {
         let mut start = i;
-        // "Dr. de la Fuente": particles go first only where a name is sure to follow.
+        // "Dr. de la Fuente": particles come first only if a name certainly follows.
         let field = evidence == Evidence::Field;
         while evidence >= Evidence::Strong
             && start < i + 3
@@ -94,7 +94,7 @@ impl Reading<'_, '_> {
             let Some(unit) = self.unit(at) else { break };
             let initial = unit.kind == Kind::Initial;
             if initial {
-                // "J." before a word or after one; whether it belongs shows when the name goes on.
+                // "J." before a word or after one; the next tokens show whether it belongs to the name.
                 let mut last = at;
                 if self.byte(at + 1) == b'.' && self.words.glued(at) {
                     last = at + 1;
@@ -131,7 +131,7 @@ impl Reading<'_, '_> {
                 comma = true;
                 at += 1;
             }
-            // Particles belong to a name that goes on after them.
+            // Particles belong to a name that continues after them.
             let mut over = at;
             while over < at + 3
                 && name.words > 0
@@ -161,7 +161,7 @@ impl Reading<'_, '_> {
         Some(name)
     }
 
-    /// Returns whether a given name stands after "Surname,".
+    /// Returns whether a given name follows "Surname,".
     fn reversed_goes_on(&self, at: usize, evidence: Evidence, name: &Name) -> bool {
         if name.words > 2 || self.ends_line(at.wrapping_sub(1)) {
             return false;
@@ -216,7 +216,7 @@ impl Reading<'_, '_> {
         }
         let goes_on = words.glued(last) && self.case(last + 1).is_word();
         let kind = if goes_on && self.width(last) > 1 {
-            // "EndoGIA": a word that goes on in capitals is a brand's.
+            // "EndoGIA": a word that continues in capitals is a brand.
             Kind::Other
         } else if hyphens {
             let names = (i..=last)
@@ -240,7 +240,7 @@ impl Reading<'_, '_> {
             match () {
                 () if traits.any(Traits::MEDICAL) && !traits.any(Traits::NAME) => Kind::Other,
                 () if traits.any(Traits::NAME) || prefixed => Kind::Name,
-                // "EndoGIA", "TriTome": brands are written with humps, names seldom.
+                // "EndoGIA", "TriTome": brands have capitals inside, names seldom.
                 () => Kind::Other,
             }
         } else if self.width(i) == 1 {
@@ -251,8 +251,8 @@ impl Reading<'_, '_> {
         Some(Unit { last, kind })
     }
 
-    /// Returns whether the lists have the tokens `first` to `last` as an eponym: "Epstein-Barr" stands in
-    /// them as two words.
+    /// Returns whether the lists have the tokens `first` to `last` as an eponym: they have "Epstein-Barr" as
+    /// two words.
     fn is_hyphenated_eponym(&self, first: usize, last: usize) -> bool {
         let words = &self.words;
         let whole = words.note.tokens_span(first, last).of(words.note.text);
@@ -260,7 +260,7 @@ impl Reading<'_, '_> {
         self.vocabulary.traits(entry).any(Traits::MEDICAL)
     }
 
-    /// The lower-case half of "Soo-jin" or "Jean-luc": short, and no word.
+    /// Returns whether this is the lower-case half of "Soo-jin" or "Jean-luc": short, and not a word.
     fn is_second_syllable(&self, first: usize, i: usize) -> bool {
         self.case(i) == Case::Lower
             && self.get(i).len() <= 6
@@ -305,7 +305,7 @@ impl Reading<'_, '_> {
                 }
             }
             Kind::Both => {
-                // Looked up only where it decides.
+                // This is looked up only if it decides.
                 let weight = || self.name_weight(i);
                 if self.is(i, Traits::CREDENTIAL) && self.case(i) == Case::Upper && !shapeless {
                     return false;
@@ -315,7 +315,7 @@ impl Reading<'_, '_> {
                         self.case(i) == Case::Title || weight() > 0
                     }
                     Evidence::Field if first && self.get(unit.last + 1) == "," => true,
-                    // A surname that is an eponym and no ordinary word is a name after a title.
+                    // A surname that is an eponym and not an ordinary word is a name after a title.
                     Evidence::Strong | Evidence::Field if !self.is(i, Traits::WORD) => weight() > 0,
                     Evidence::Strong | Evidence::Field => weight() >= if first { 5 } else { 20 },
                     _ if first => {
@@ -328,7 +328,8 @@ impl Reading<'_, '_> {
                     _ => so_far.listed > 0 && weight() >= if shapeless { 60 } else { 2 },
                 }
             }
-            // "José Andrés Cumplido Bravo": Spanish surnames that are words, inside a name that goes on or ends with them.
+            // "José Andrés Cumplido Bravo": Spanish surnames that are words, inside a name that continues or
+            // ends with them.
             Kind::Other => {
                 let next = unit.last + 1;
                 let begins = first
@@ -355,8 +356,8 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// Returns whether a given name that begins a sentence, and may be an ordinary word there, has a common
-    /// surname after it: "John Smith came", "Mark A. Hill has".
+    /// Returns whether a common surname follows a given name that begins a sentence, where it may be an
+    /// ordinary word: "John Smith came", "Mark A. Hill has".
     fn surname_follows(&self, i: usize, next: usize) -> bool {
         let mut at = next;
         if self.case(at).is_capital() && self.get(at).len() == 1 {
@@ -368,8 +369,8 @@ impl Reading<'_, '_> {
             && self.name_weight(at) >= 100
     }
 
-    /// Returns whether a name ends with token `i` because of what lies after it. Two blanks amid a name are a
-    /// slip.
+    /// Returns whether a name ends with token `i` because of the text after it. Two blanks inside a name are
+    /// a typing error.
     fn ends_name(&self, i: usize) -> bool {
         if !self.ends_field(i) {
             return false;
@@ -385,18 +386,18 @@ impl Reading<'_, '_> {
         !slip
     }
 
-    /// People a hundred thousand who bear token `i` as a name of either kind.
+    /// Returns the people per hundred thousand who bear token `i` as a given name or surname.
     pub(crate) fn name_weight(&self, i: usize) -> u32 {
         let entry = self.entry(i);
         self.vocabulary.given(entry).max(self.vocabulary.surname(entry))
     }
 
-    /// Returns whether token `i` is a name that is no ordinary or medical word besides.
+    /// Returns whether token `i` is a name and not also an ordinary or medical word.
     pub(crate) fn is_plain_name(&self, i: usize) -> bool {
         self.is_capital(i) && self.kind(i) == Kind::Name
     }
 
-    /// Returns whether token `i` can be no part of a name.
+    /// Returns whether token `i` cannot be part of a name.
     pub(crate) fn is_no_name(&self, i: usize) -> bool {
         self.kind(i) == Kind::Other
     }

@@ -1,7 +1,8 @@
-//! `phrases`: what a site has listed itself, found wherever it stands as it was written.
+//! `phrases`: phrases that a site has listed itself, found wherever they occur in the same form.
 //!
-//! A dictionary of its own, compiled, whose every entry is one to redact: no list of names with its exceptions, but the words
-//! that somebody has marked in this site's notes. Each of its lists has the label that its entries get.
+//! The member reads a compiled dictionary of its own, whose every entry is redacted: not a list of names with
+//! exceptions, but phrases that people have annotated in this site's notes. Each of its lists has the label
+//! of its entries.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ fn name() -> String {
     "phrases".to_owned()
 }
 
-/// Why a list of phrases cannot be used. Holds no entry.
+/// Why a list of phrases cannot be used. Contains no entry.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PhrasesError {
@@ -39,17 +40,17 @@ pub enum PhrasesError {
         member: String,
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         source: LoadError,
     },
-    /// A list's label has no place in the label set.
+    /// The label set lacks a list's label.
     #[error("member `{member}`: list `{list}`: {source}")]
     Label {
         /// The member's name.
         member: String,
         /// The list.
         list: String,
-        /// Why not.
+        /// The reason.
         source: LabelError,
     },
 }
@@ -80,7 +81,7 @@ impl PhrasesConfig {
         })
     }
 
-    /// Returns a digest of the dictionary: other phrases under the same path are another member.
+    /// Returns a digest of the dictionary: other phrases under the same path are a different member.
     ///
     /// # Errors
     /// [`PhrasesError::Load`].
@@ -102,7 +103,7 @@ pub struct Phrases {
     name: String,
     dictionary: Arc<Dictionary>,
     wanted: ListSet,
-    /// For each list, by its place, the engine's label.
+    /// The engine's label of each list.
     by_list: Vec<LabelId>,
 }
 
@@ -115,7 +116,7 @@ impl Tagger for Phrases {
         let mut matcher = self.dictionary.matcher();
         tag_each(batch, |note, out| {
             matcher.longest(&note, self.wanted, |found| {
-                // A phrase stands in one list: that of its label.
+                // A phrase is in one list, that of its label.
                 let lists = self.dictionary.lists().iter().zip(&self.by_list);
                 let mut own = lists.filter(|(list, _)| found.entry.lists().contains(list.list));
                 if let Some((_, &label)) = own.next() {

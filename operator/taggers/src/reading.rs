@@ -1,4 +1,4 @@
-//! A note as the rule members read it: folded words, what the dictionary says of each, and how its lines are laid out.
+//! A note as the rule members read it: folded words, their dictionary entries, and the layout of the lines.
 
 use std::cell::Cell;
 
@@ -9,26 +9,27 @@ use crate::lexicon::Flags;
 use crate::vocabulary::{Traits, Vocabulary};
 use crate::words::{Case, Words};
 
-/// One note, read.
+/// One note with its look-ups.
 pub(crate) struct Reading<'d, 'n> {
     pub(crate) words: Words<'n>,
     pub(crate) vocabulary: &'d Vocabulary,
     /// The entries of the capitalised tokens.
     entries: Vec<EntryId>,
-    /// Of a word in lower case, looked up when a rule first asks.
+    /// The traits of words in lower case, looked up when a rule first needs them.
     traits: Vec<Cell<Traits>>,
-    /// What the lexicon says of each token, looked up when a rule first asks.
+    /// The lexicon's flags of each token, looked up when a rule first needs them.
     flags: Vec<Cell<Flags>>,
     layout: Vec<u8>,
-    /// The entries that were sought, in the note's order.
+    /// The entries found, in the note's order.
     found: Vec<Found>,
-    /// Whether the note has no capitals at all: then capitalisation can be asked of nothing.
+    /// Whether the note has no capitals, so that capitalisation carries no information.
     pub(crate) all_lower: bool,
-    /// Whether the note is in Spanish, as its little words tell.
+    /// Whether the note is in Spanish, judging by its function words.
     pub(crate) spanish: bool,
 }
 
-/// An entry of several tokens or one. Half as large as a [`Match`]: a note of entries alone has many.
+/// An entry of one or more tokens. Half as large as a [`Match`], since a note that consists of entries has
+/// many.
 #[derive(Clone, Copy)]
 struct Found {
     lists: ListSet,
@@ -42,7 +43,7 @@ impl Found {
     const fn of(found: &Match<'_>) -> Self {
         Self {
             lists: found.entry.lists(),
-            // A note has less than 2^32 tokens: its bytes are counted in as many bits.
+            // A note has less than 2^32 tokens, since its bytes fit in 32 bits.
             first: found.first as u32,
             last: found.last as u32,
             id: found.entry.id(),
@@ -51,29 +52,29 @@ impl Found {
     }
 }
 
-/// The entries that a reader looks for, at each capitalised token the longest that begins there.
+/// The entries that a reader looks for: at each capitalised token, the longest that begins there.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Sought {
-    /// The lists that they are in.
+    /// The lists of these entries.
     pub(crate) lists: ListSet,
-    /// Lists of entries within which, if they have several tokens, no other is looked for.
+    /// Lists whose entries of several tokens exclude others inside them.
     pub(crate) passed: ListSet,
 }
 
 impl Sought {
-    /// Returns whether nothing is looked for within this entry.
+    /// Returns whether no other entry is looked for inside this one.
     pub(crate) fn is_passed(&self, found: &Match<'_>) -> bool {
         found.last > found.first && found.entry.lists().intersects(self.passed)
     }
 }
 
-/// A line ends after the token, and no wrapped one.
+/// A line ends after the token and is not wrapped.
 const ENDS_LINE: u8 = 1;
-/// The token stands in a line without lower case.
+/// The token is in a line without lower case.
 const CAPS: u8 = 2;
 
 impl<'d, 'n> Reading<'d, 'n> {
-    /// Reads a note. `matcher` is one over the vocabulary's dictionary.
+    /// Reads a note. `matcher` must use the vocabulary's dictionary.
     pub(crate) fn new(
         note: NoteView<'n>,
         vocabulary: &'d Vocabulary,
@@ -97,8 +98,8 @@ impl<'d, 'n> Reading<'d, 'n> {
         reading
     }
 
-    /// Looks up what is capitalised. Most words are in lower case, and few rules ask about those: they are looked up when one
-    /// does.
+    /// Looks up capitalised words. Most words are in lower case, and few rules need those: they are looked up
+    /// on demand.
     fn look_up(&mut self, matcher: &mut Matcher<'d>, sought: Sought) {
         let note = self.words.note;
         let mut next = 0;
@@ -114,7 +115,7 @@ impl<'d, 'n> Reading<'d, 'n> {
                 }
                 continue;
             };
-            // The one before: what it needs of the memory has been on its way since.
+            // Processes the previous word, whose memory has been prefetched since.
             if let Some((i, slot_key)) = std::mem::replace(&mut current, ahead) {
                 let lists = if i < next { ListSet::EMPTY } else { sought.lists };
                 let (entry, longest) = matcher.word_and_longest_at(&note, i, slot_key, lists);
@@ -157,7 +158,7 @@ impl<'d, 'n> Reading<'d, 'n> {
             if breaks > 0 {
                 let length = ends[i] - starts[line];
                 longest = longest.max(length);
-                // Of "40 mmHg" in capitals a lower-case letter may be left: one in ten is forgiven.
+                // "40 mmHg" in capitals may keep a lower-case letter: up to one in ten is ignored.
                 if upper > 0 && lower * 10 <= upper {
                     self.layout[line..=i].iter_mut().for_each(|flags| *flags |= CAPS);
                 }
@@ -170,7 +171,7 @@ impl<'d, 'n> Reading<'d, 'n> {
                 (line, upper, lower) = (i + 1, 0, 0);
             }
         }
-        // A line is wrapped if the word after it would not have fitted a line of the note's width.
+        // A line is wrapped if the next word would not have fitted in the note's line width.
         for (i, length) in lines {
             let next = ends[i + 1] - starts[i + 1];
             let wrapped = (40..=132).contains(&longest) && length + 1 + next >= longest.min(100) - 2;
@@ -187,31 +188,31 @@ impl<'d, 'n> Reading<'d, 'n> {
         self.words.len()
     }
 
-    /// Token `i`, folded; empty past the end.
+    /// Returns token `i`, folded; empty past the end.
     #[inline]
     pub(crate) fn get(&self, i: usize) -> &str {
         self.words.get(i)
     }
 
-    /// How many bytes token `i` has, folded.
+    /// Returns the bytes of token `i`, folded.
     #[inline]
     pub(crate) fn width(&self, i: usize) -> usize {
         self.words.width(i)
     }
 
-    /// Token `i`, folded, if it is one byte; `'` for the curly apostrophe; else 0.
+    /// Returns token `i`, folded, if it is one byte; `'` for the curly apostrophe; else 0.
     #[inline]
     pub(crate) fn byte(&self, i: usize) -> u8 {
         self.words.byte(i)
     }
 
-    /// How token `i` is written.
+    /// Returns the case of token `i`.
     #[inline]
     pub(crate) fn case(&self, i: usize) -> Case {
         self.words.case(i)
     }
 
-    /// What the lists say of token `i`.
+    /// Returns the dictionary's traits of token `i`.
     #[inline]
     pub(crate) fn traits(&self, i: usize) -> Traits {
         let Some(cell) = self.traits.get(i) else {
@@ -249,7 +250,7 @@ impl<'d, 'n> Reading<'d, 'n> {
     /// Returns the dictionary's entry of token `i`.
     ///
     /// # Panics
-    /// If there is no such token.
+    /// If the token does not exist.
     pub(crate) fn entry(&self, i: usize) -> Entry<'d> {
         let (dictionary, word) = (&self.vocabulary.dictionary, self.words.note.word(i));
         if self.is_capital(i) {
@@ -259,18 +260,18 @@ impl<'d, 'n> Reading<'d, 'n> {
         }
     }
 
-    /// Returns whether a line ends after token `i` other than by being wrapped.
+    /// Returns whether a line ends after token `i` and is not wrapped.
     pub(crate) fn ends_line(&self, i: usize) -> bool {
         self.layout.get(i).is_none_or(|flags| flags & ENDS_LINE != 0)
     }
 
-    /// Returns whether token `i` stands in a line in capitals.
+    /// Returns whether token `i` is in a line in capitals.
     pub(crate) fn in_caps(&self, i: usize) -> bool {
         self.layout.get(i).is_some_and(|flags| flags & CAPS != 0)
     }
 
-    /// Returns whether token `i` and the next stand apart like columns of a form: a tab or two blanks, or a
-    /// line's end.
+    /// Returns whether token `i` and the next are separated like columns of a form: by a tab, two blanks, or
+    /// the end of a line.
     #[inline]
     pub(crate) fn ends_field(&self, i: usize) -> bool {
         if self.words.glued(i) {
@@ -284,25 +285,26 @@ impl<'d, 'n> Reading<'d, 'n> {
         start - end > 1 && !self.words.note.text.as_bytes()[end..start].contains(&b'\n')
     }
 
-    /// Returns whether token `i` begins a sentence or a line, so that its capital says nothing.
+    /// Returns whether token `i` begins a sentence or a line, so that its capital carries no information.
     pub(crate) fn starts_sentence(&self, i: usize) -> bool {
         i == 0
             || self.ends_line(i - 1)
             || match self.get(i - 1) {
                 "!" | "?" | ":" | "•" | "*" => true,
-                // The stop of an initial or of a title ends no sentence.
+                // The full stop of an initial or of a title does not end a sentence.
                 "." => i < 2 || self.get(i - 2).len() > 3 || self.case(i - 2) == Case::Digits,
                 _ => false,
             }
     }
 
-    /// Returns whether token `i` is written as a name is: with a capital, or anyhow in a note that has none.
+    /// Returns whether token `i` is written like a name: with a capital, or in any case in a note without
+    /// capitals.
     #[inline]
     pub(crate) fn is_capital(&self, i: usize) -> bool {
         self.case(i).is_capital() || (self.all_lower && self.case(i) == Case::Lower)
     }
 
-    /// Returns the entries that were sought, in the note's order.
+    /// Returns the entries found, in the note's order.
     pub(crate) fn found(&self) -> impl Iterator<Item = Match<'d>> {
         self.found.iter().map(|found| {
             let (first, last) = (found.first as usize, found.last as usize);
@@ -316,12 +318,12 @@ impl<'d, 'n> Reading<'d, 'n> {
         })
     }
 
-    /// Returns whether capitals say nothing at token `i`.
+    /// Returns whether capitals carry no information at token `i`.
     pub(crate) fn is_shapeless(&self, i: usize) -> bool {
         self.all_lower || self.in_caps(i)
     }
 
-    /// Returns whether what follows token `last` makes an eponym or a brand of it: "Foley catheter", "Blake
+    /// Returns whether the text after token `last` makes it an eponym or a brand: "Foley catheter", "Blake
     /// chest drain".
     pub(crate) fn is_eponym(&self, last: usize) -> bool {
         let next = last + 1;

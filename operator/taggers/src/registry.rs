@@ -1,4 +1,4 @@
-//! The one list of members that nobody trains: what a configuration may name, and how each is built.
+//! The registry of rule members: the kinds that a configuration may name, and how each is built.
 
 use std::sync::Arc;
 
@@ -14,22 +14,22 @@ use crate::once::OncePerBatch;
 use crate::pattern;
 use crate::phrases::{PhrasesConfig, PhrasesError};
 
-/// A member that nobody trains, as configured: `kind = "known"` and the member's own keys.
+/// A rule member, as configured: `kind = "known"` and the member's own keys.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum RuleConfig {
-    /// The patient's own identifiers, as the event carries them.
+    /// The patient's own identifiers, which the event carries.
     Known(KnownConfig),
-    /// What its shape and the words around it prove.
+    /// Identifiers recognised by their shape and surrounding words.
     Pattern(pattern::Config),
-    /// What the words around it announce.
+    /// Names, places and professions that surrounding words announce.
     Context(ContextConfig),
-    /// What the dictionary lists.
+    /// Entries of the dictionary.
     Gazetteer(GazetteerConfig),
-    /// What another tool has found, read from its predictions.
+    /// The predictions of another tool.
     External(ExternalConfig),
-    /// What a site has listed itself.
+    /// Phrases that a site has listed itself.
     Phrases(PhrasesConfig),
 }
 
@@ -37,7 +37,7 @@ pub enum RuleConfig {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// The label set has no place for a label that the member finds.
+    /// The label set lacks a label that the member finds.
     #[error(transparent)]
     Label(#[from] LabelError),
     /// The predictions of another tool cannot be used.
@@ -49,7 +49,7 @@ pub enum BuildError {
 }
 
 impl RuleConfig {
-    /// Every kind, as a configuration names it.
+    /// All kinds, as a configuration names them.
     pub const KINDS: [&str; 6] = ["known", "pattern", "context", "gazetteer", "external", "phrases"];
 
     /// Returns the member's name in votes and audit.
@@ -67,7 +67,7 @@ impl RuleConfig {
     /// Builds the member.
     ///
     /// # Errors
-    /// [`BuildError::Label`] if the label set has no place for a label that the member finds; [`BuildError::External`],
+    /// [`BuildError::Label`] if the label set lacks a label that the member finds; [`BuildError::External`],
     /// [`BuildError::Phrases`].
     pub fn build(
         &self,
@@ -85,14 +85,14 @@ impl RuleConfig {
         })
     }
 
-    /// Identifies what the member depends on besides a note's text.
+    /// Returns a key for everything that the member depends on besides a note's text.
     fn key(&self, labels: &LabelSet, dictionary: &Dictionary) -> u64 {
         let all = fingerprint(&(self, labels.to_toml(), dictionary.digest()));
         u64::from_str_radix(all.get(..16).unwrap_or_default(), 16).unwrap_or_default()
     }
 }
 
-/// Returns the rule members with their default settings, in the order of their votes: the surest first.
+/// Returns the rule members with their default settings, in the order of their votes: the most precise first.
 pub fn default_rules() -> Vec<RuleConfig> {
     vec![
         RuleConfig::Known(KnownConfig::default()),
@@ -122,7 +122,7 @@ mod tests {
             let read = toml::from_str::<RuleConfig>(&format!("kind = {kind:?}\nname = \"it\"\npath = \"x\""));
             let known = match read {
                 Ok(config) => config.name() == "it",
-                // The kind is known: what is refused is a key that it does not have.
+                // The kind is known, so that the only possible error is an unknown key.
                 Err(error) => error.to_string().contains("unknown field"),
             };
             assert!(known, "{kind}");

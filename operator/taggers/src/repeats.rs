@@ -1,4 +1,4 @@
-//! Names again: what strong evidence has shown to be a name in this note is one wherever the note has it.
+//! Repeated names: a name with strong evidence in a note is found at all its other occurrences.
 
 use lethe_core::{Collector, LabelId};
 
@@ -8,7 +8,7 @@ use crate::reading::Reading;
 use crate::vocabulary::Traits;
 use crate::words::Case;
 
-/// Names remembered of one note, at most.
+/// The most names of one note that are remembered.
 const MOST: usize = 512;
 
 impl Reading<'_, '_> {
@@ -62,7 +62,7 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// Returns whether one word of a name is found again by itself: no particle, no half of "McLean".
+    /// Returns whether one word of a name is found on its own: not a particle, and not half of "McLean".
     fn stands_alone(&self, at: usize, last: usize) -> bool {
         self.case(at).is_word()
             && self.get(at).len() > 1

@@ -1,4 +1,4 @@
-//! What the dictionary's lists say of a word, boiled down to the few traits that rules ask for.
+//! The traits of words that rules use, derived from the dictionary's lists.
 
 use std::ops::BitOr;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ impl Traits {
     pub(crate) const CITY: Self = Self(1 << 2);
     /// A state, province or region, in full.
     pub(crate) const STATE: Self = Self(1 << 3);
-    /// A state's abbreviation, written as such.
+    /// A state's abbreviation, in its written form.
     pub(crate) const STATE_CODE: Self = Self(1 << 4);
     /// A country.
     pub(crate) const COUNTRY: Self = Self(1 << 5);
@@ -33,13 +33,13 @@ impl Traits {
     pub(crate) const PROFESSION: Self = Self(1 << 9);
     /// A degree or qualification, or a suffix of names, in its exact form.
     pub(crate) const CREDENTIAL: Self = Self(1 << 10);
-    /// A word that a name of an institution has in it: hospital, clinic.
+    /// A word in institutions' names: hospital, clinic.
     pub(crate) const INSTITUTION: Self = Self(1 << 11);
     /// A title or form of address.
     pub(crate) const TITLE: Self = Self(1 << 12);
-    /// A street's kind.
+    /// A kind of street.
     pub(crate) const STREET: Self = Self(1 << 13);
-    /// A nationality, language, ethnic group, department or similar: capitalised, and no name.
+    /// A nationality, language, ethnic group, department or similar: capitalised, but not a name.
     pub(crate) const OTHER: Self = Self(1 << 14);
 
     /// Returns whether any of `others` is among them.
@@ -66,9 +66,9 @@ impl BitOr for Traits {
 /// The dictionary as rules read it. Label, role and name identify a list, so that a user's own lists count too.
 pub(crate) struct Vocabulary {
     pub(crate) dictionary: Arc<Dictionary>,
-    /// For each of the dictionary's lists.
+    /// The traits of each of the dictionary's lists.
     by_list: Vec<Traits>,
-    /// For each of the dictionary's sets of lists.
+    /// The traits of each of the dictionary's sets of lists.
     by_set: Vec<Traits>,
     given: ListSet,
     surnames: ListSet,
@@ -140,17 +140,17 @@ impl Vocabulary {
         }
     }
 
-    /// People a hundred thousand who bear it as a given name, of the lists that count.
+    /// Returns the people per hundred thousand who bear it as a given name, in the lists that count.
     pub(crate) fn given(&self, entry: Entry<'_>) -> u32 {
         most(entry, self.given)
     }
 
-    /// People a hundred thousand who bear it as a surname, of the lists that count.
+    /// Returns the people per hundred thousand who bear it as a surname, in the lists that count.
     pub(crate) fn surname(&self, entry: Entry<'_>) -> u32 {
         most(entry, self.surnames)
     }
 
-    /// Inhabitants of the largest place of this name.
+    /// Returns the inhabitants of the largest place of this name.
     pub(crate) fn inhabitants(&self, entry: Entry<'_>) -> u32 {
         most(entry, self.cities)
     }
@@ -161,7 +161,7 @@ impl Vocabulary {
     }
 }
 
-/// Returns the traits of a word that these lists hold.
+/// Returns the traits of a word in these lists.
 fn of_lists(by_list: &[Traits], lists: ListSet) -> Traits {
     let each = lists.iter().map(|list| by_list[list.index()]);
     each.fold(Traits::default(), |traits, of| traits | of)

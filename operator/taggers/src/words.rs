@@ -1,9 +1,9 @@
-//! A note's tokens folded once, with their case: what the rule members read instead of the raw text.
+//! A note's tokens folded once, with their case: the form in which rule members read the text.
 
 use lethe_core::{NoteView, Span, TokenKind};
 use lethe_text::fold_into;
 
-/// How a token is written.
+/// The case of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Case {
     /// Lower-case letters only, or letters of a script without case.
@@ -30,17 +30,17 @@ impl Case {
     }
 }
 
-/// What rules ask of a token most, in one number: how it is written, [`Shape::SPECIAL`], [`Shape::GLUED`], and from bit 16
-/// what [`Words::byte`] returns.
+/// The properties of a token that rules use most, in one number: its case, [`Shape::SPECIAL`],
+/// [`Shape::GLUED`], and from bit 16 the result of [`Words::byte`].
 #[derive(Clone, Copy)]
 struct Shape(u32);
 
 impl Shape {
-    /// Its folded form is among [`Words::special`].
+    /// Its folded form is in [`Words::special`].
     const SPECIAL: u32 = 1 << 8;
-    /// The next token touches it.
+    /// The next token follows directly.
     const GLUED: u32 = 1 << 9;
-    /// That of no token.
+    /// The shape of a missing token.
     const NONE: Self = Self(Case::Mark as u32);
 
     #[inline]
@@ -67,16 +67,16 @@ impl Shape {
 
 /// The tokens of one note, folded: lower case, without accents.
 pub(crate) struct Words<'a> {
-    /// The note they are of.
+    /// The note of the tokens.
     pub(crate) note: NoteView<'a>,
-    /// The whole text with its ASCII letters in lower case: every offset stays where it was.
+    /// The whole text with its ASCII letters in lower case, with unchanged offsets.
     lower: String,
-    /// The folded forms of the tokens that are not ASCII, one after another.
+    /// The concatenated folded forms of the tokens that are not ASCII.
     special: String,
-    /// For each token up to the last that is not ASCII, where its folded form begins and ends.
+    /// For each token up to the last that is not ASCII, the range of its folded form.
     places: Vec<(u32, u32)>,
     shapes: Vec<Shape>,
-    /// Tokens asked for, which bounds the work done.
+    /// The number of token accesses, which bounds the work.
     #[cfg(test)]
     pub(crate) steps: std::cell::Cell<u64>,
 }
@@ -96,7 +96,7 @@ impl<'a> Words<'a> {
             let case = if special && kind == TokenKind::Letters as u8 {
                 case_of(note.word(i))
             } else {
-                // Read from a table: in a text without words no branch could be foretold.
+                // Read from a table, because a branch would be unpredictable in a text without words.
                 let (first, last) = (
                     text[start].is_ascii_uppercase(),
                     text[end - 1].is_ascii_lowercase(),
@@ -143,7 +143,7 @@ impl<'a> Words<'a> {
         self.shapes.get(i).copied().unwrap_or(Shape::NONE)
     }
 
-    /// Token `i`, folded; empty past the end, so that callers need no bounds check.
+    /// Returns token `i`, folded; empty past the end, so that callers need no bounds check.
     #[inline]
     pub(crate) fn get(&self, i: usize) -> &str {
         #[cfg(test)]
@@ -161,7 +161,7 @@ impl<'a> Words<'a> {
         Span::between(start, end).of(&self.special)
     }
 
-    /// How many bytes [`Words::get`] would return.
+    /// Returns the number of bytes that [`Words::get`] would return.
     #[inline]
     pub(crate) fn width(&self, i: usize) -> usize {
         #[cfg(test)]
@@ -179,13 +179,13 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Token `i`, folded, if it is one byte; `'` for the curly apostrophe; else 0.
+    /// Returns token `i`, folded, if it is one byte; `'` for the curly apostrophe; else 0.
     #[inline]
     pub(crate) fn byte(&self, i: usize) -> u8 {
         self.shape(i).byte()
     }
 
-    /// Returns the bytes of token `i`, its ASCII letters in lower case: for comparing with words that have no
+    /// Returns the bytes of token `i` with its ASCII letters in lower case, for comparison with words without
     /// accents.
     #[inline]
     pub(crate) fn bytes(&self, i: usize) -> &[u8] {
@@ -198,19 +198,20 @@ impl<'a> Words<'a> {
         i.checked_sub(back).map_or("", |at| self.get(at))
     }
 
-    /// How token `i` is written; [`Case::Mark`] past the end.
+    /// Returns the case of token `i`; [`Case::Mark`] past the end.
     #[inline]
     pub(crate) fn case(&self, i: usize) -> Case {
         self.shape(i).case()
     }
 
-    /// Returns whether nothing lies between token `i` and the next.
+    /// Returns whether the next token directly follows token `i`.
     #[inline]
     pub(crate) fn glued(&self, i: usize) -> bool {
         self.shape(i).is(Shape::GLUED)
     }
 
-    /// Number of line breaks between token `i` and the next; a missing next token counts as a break.
+    /// Returns the number of line breaks between token `i` and the next; a missing next token counts as a
+    /// break.
     pub(crate) fn breaks_after(&self, i: usize) -> usize {
         if i + 1 >= self.len() {
             return 2;
@@ -225,8 +226,9 @@ impl<'a> Words<'a> {
     }
 }
 
-/// How an ASCII token is written: by its kind, whether it begins with a capital, and whether it ends in lower case. The
-/// tokenizer splits at lower-to-upper, so that the last letter tells how the word goes on.
+/// The case of an ASCII token, by its kind, whether it begins with a capital, and whether it ends in lower
+/// case. The tokenizer splits before a capital after lower case, so that the last letter shows how the word
+/// continues.
 const CASES: [Case; 12] = {
     use Case::{Digits, Lower, Mark, Title, Upper};
     [
@@ -242,7 +244,8 @@ fn case_of(word: &str) -> Case {
     if !first.is_uppercase() {
         return Case::Lower;
     }
-    // The tokenizer splits at lower-to-upper, so that the last letter tells how the word goes on.
+    // The tokenizer splits before a capital after lower case, so that the last letter shows how the word
+    // continues.
     match chars.next_back() {
         Some(last) if last.is_lowercase() => Case::Title,
         _ => Case::Upper,

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use crate::lang::{ALL, Language};
 
-/// How long a name is written.
+/// The form of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// "September"
@@ -16,12 +16,12 @@ pub enum Form {
     Either,
 }
 
-/// The month that a word names.
+/// A word that names a month.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MonthName {
     /// 1 to 12.
     pub number: u8,
-    /// The language of the word; `None` if several write the month so.
+    /// The language of the word; `None` if several languages share the spelling.
     pub language: Option<Language>,
     /// Whether the word is the name or an abbreviation.
     pub form: Form,

@@ -1,6 +1,6 @@
-//! A text's case, carried over to what stands in its place.
+//! The case of a text, which is applied to its replacement.
 
-/// How letters are written.
+/// The case of letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Case {
     /// "smith".
@@ -9,12 +9,13 @@ pub enum Case {
     Upper,
     /// "Smith", "McDonald", and a single capital.
     Title,
-    /// No letters, or scripts without case.
+    /// No letters, or letters of scripts without case.
     None,
 }
 
 impl Case {
-    /// Returns the case of `text`. A single capital is `Title`: nothing tells that more would be capitals.
+    /// Returns the case of `text`. A single capital is `Title`, since it does not show whether more letters
+    /// would be capitals.
     pub fn of(text: &str) -> Self {
         let (mut upper, mut lower) = (0u32, 0u32);
         for c in text.chars() {
@@ -29,12 +30,12 @@ impl Case {
             (0, _) => Self::Lower,
             (1, 0) => Self::Title,
             (_, 0) => Self::Upper,
-            // "IDs", "deAngelo": a name all the same.
+            // "IDs", "deAngelo": still names.
             _ => Self::Title,
         }
     }
 
-    /// Appends `text`, whose own letters are written as in a sentence or a name.
+    /// Appends `text` in this case; its own letters are in the case of a sentence or a name.
     pub fn write(self, text: &str, out: &mut String) {
         match self {
             Self::None => out.push_str(text),
@@ -50,7 +51,7 @@ impl Case {
         }
     }
 
-    /// `text` in this case.
+    /// Returns `text` in this case.
     pub fn apply(self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         self.write(text, &mut out);

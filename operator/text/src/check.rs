@@ -1,4 +1,5 @@
-//! Check digits of published identifier schemes, which tell an identifier from any other run of digits.
+//! Check digits of published identifier schemes, which distinguish an identifier from any other run of
+//! digits.
 //!
 //! The functions ignore blanks and hyphens between digits unless they say otherwise, and accept letters in either case.
 
@@ -53,8 +54,8 @@ pub fn npi(number: &[u8]) -> bool {
         && (luhn_sum(digits(number)) + 24).is_multiple_of(10)
 }
 
-/// Returns the last digit of a DEA registration with these six digits: that of the sum of the first, third and fifth and
-/// twice the others.
+/// Returns the last digit of a DEA registration with these six digits: the last digit of the sum of the
+/// first, third and fifth and twice the others.
 pub fn dea_digit(number: &[u8]) -> u8 {
     let sum: u32 = digits(number)
         .take(6)
@@ -85,7 +86,7 @@ pub fn nhs(number: &[u8]) -> bool {
     check < 10 && digits(number).next_back() == Some(check)
 }
 
-/// Letters of a DNI by the remainder of its number.
+/// The letters of a DNI by the remainder of its number.
 pub const DNI_LETTERS: &[u8; 23] = b"TRWAGMYFPDXBNJZSQVHLCKE";
 
 /// Checks a Spanish DNI (eight digits) or NIE (X, Y or Z and seven digits) by its letter, the number modulo 23 (Real Decreto
@@ -120,8 +121,8 @@ pub fn cif(number: &[u8]) -> bool {
         || check.to_ascii_uppercase() == b"JABCDEFGHI"[wanted as usize]
 }
 
-/// Checks a Spanish social security number: ten digits, then their remainder by 97 as two. A serial below ten million counts as
-/// seven digits behind the province.
+/// Checks a Spanish social security number: ten digits, then their remainder by 97 as two digits. A serial
+/// below ten million counts as seven digits after the province.
 pub fn nass(number: &[u8]) -> bool {
     if count(number) != 12 {
         return false;
@@ -133,7 +134,8 @@ pub fn nass(number: &[u8]) -> bool {
     remainder(0, body, 97) == remainder(0, check.iter().copied(), 1000)
 }
 
-/// Checks an IBAN (ISO 13616): the country and check digits moved behind, letters as numbers from 10, modulo 97 is 1.
+/// Checks an IBAN (ISO 13616): with the country and check digits moved to the end, and letters as numbers
+/// from 10, the remainder by 97 is 1.
 pub fn iban(number: &[u8]) -> bool {
     let mut solid = number.iter().filter(|byte| byte.is_ascii_alphanumeric());
     let (Some(a), Some(b), Some(c), Some(d)) = (solid.next(), solid.next(), solid.next(), solid.next())
@@ -151,11 +153,12 @@ pub fn iban(number: &[u8]) -> bool {
     rest == 1
 }
 
-/// Returns the check character of a vehicle identification number (49 CFR 565.15), which stands in the ninth place: a digit or
-/// `X`. `None` if the number does not have seventeen characters or has an I, O or Q; the ninth may be any other.
+/// Returns the check character of a vehicle identification number (49 CFR 565.15), its ninth character: a
+/// digit or `X`. `None` if the number does not have seventeen characters or has an I, O or Q; the ninth may
+/// be any other.
 pub fn vin_check(number: &[u8]) -> Option<u8> {
     const WEIGHTS: [u32; 17] = [8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2];
-    // A to Z; 0 for the letters that no number has.
+    // A to Z; 0 for letters that do not occur in a number.
     const VALUES: [u32; 26] = [
         1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 0, 7, 0, 9, 2, 3, 4, 5, 6, 7, 8, 9,
     ];
@@ -185,8 +188,8 @@ pub fn vin(number: &[u8]) -> bool {
     vin_check(number).is_some_and(|check| number[8].to_ascii_uppercase() == check)
 }
 
-/// Checks the form of a Medicare Beneficiary Identifier (CMS): eleven places, letters without S, L, O, I, B, Z. It has no check
-/// digit.
+/// Checks the format of a Medicare Beneficiary Identifier (CMS): eleven characters, letters without S, L, O,
+/// I, B, Z. It has no check digit.
 pub fn mbi(number: &[u8]) -> bool {
     let solid: Vec<u8> = number
         .iter()
@@ -208,7 +211,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A check, a number that its publisher gives as an example, and whether the check digit is the last digit.
+    /// A check, a number that its publisher gives as an example, and whether its last digit is the check
+    /// digit.
     type Case = (&'static str, fn(&[u8]) -> bool, &'static str);
 
     /// Examples from the standards' own pages, or computed by hand from their formulas.
@@ -245,7 +249,8 @@ mod tests {
     }
 
     proptest! {
-        /// Luhn, the weighted sums modulo 11 and the remainders by 23 and 97 all see any one changed digit.
+        /// Luhn, the weighted sums modulo 11 and the remainders by 23 and 97 all detect a change of any one
+        /// digit.
         #[test]
         fn any_one_changed_digit_breaks_a_check(case in 0usize..14, at in 0usize..40, by in 1u8..10) {
             let (name, check, number) = HOLD[case];
@@ -254,7 +259,7 @@ mod tests {
             let places: Vec<usize> = (0..bytes.len()).filter(|&i| bytes[i].is_ascii_digit()).collect();
             let place = places[at % places.len()];
             bytes[place] = b'0' + (bytes[place] - b'0' + by) % 10;
-            // DEA doubles without carrying: a change by 5 in an even place is one that it cannot see.
+            // DEA doubles without carrying, so it does not detect a change by 5 at an even position.
             prop_assume!(name != "DEA" || by != 5);
             prop_assert!(!check(&bytes), "{name} still holds with digit {place} changed by {by}");
         }

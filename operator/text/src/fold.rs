@@ -13,7 +13,8 @@ type Folded = (u8, [char; 2]);
 /// Arabic.
 const TABLE: std::ops::Range<u32> = 0x80..0x800;
 
-/// The folded characters of those in [`TABLE`]; 3 and no character for one that folds to more than two.
+/// The folded characters of those in [`TABLE`]; the number 3 and no characters for one that folds to more
+/// than two.
 static FOLDED: LazyLock<Vec<Folded>> = LazyLock::new(|| {
     let folded = |c: u32| {
         let (mut count, mut chars) = (0, ['\0'; 2]);
@@ -35,7 +36,7 @@ pub fn fold_char(c: char, mut emit: impl FnMut(char)) {
         emit(c.to_ascii_lowercase());
         return;
     }
-    // Otherwise lower case, decomposition and category are three look-ups.
+    // For other characters, lower case, decomposition and category are three look-ups.
     match TABLE
         .contains(&u32::from(c))
         .then(|| FOLDED[(u32::from(c) - TABLE.start) as usize])

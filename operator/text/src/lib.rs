@@ -1,10 +1,10 @@
-//! What Lethe knows about written language, in one place: folding and case, the words of calendars and numbers, and the check
+//! Language data and text functions: folding and case, the words of calendars and numbers, and the check
 //! digits of published identifier schemes.
 //!
-//! Taggers find identifiers with it, surrogates write new ones, and the synthesiser invents them, so that all three agree on
-//! what a month, a number or a valid identifier is. [`lang`] has one file per language.
+//! Taggers find identifiers with them, surrogates write new ones, and the synthesiser invents them, so that
+//! all three agree on months, numbers and valid identifiers. [`lang`] has one file per language.
 //!
-//! Everything here is pure and holds no text of a note.
+//! Everything here is pure and holds no text of notes.
 
 pub mod calendar;
 mod case;

@@ -22,7 +22,7 @@ fn words_of(words: &Words) -> impl Iterator<Item = (String, u8)> {
         .chain(forms.map(|&(word, value)| (word.to_owned(), value)))
 }
 
-/// Returns the value of a folded word that is a number by itself, and its language.
+/// Returns the value and the language of a folded word that is a number on its own.
 ///
 /// ```
 /// use lethe_text::{Language, numbers::value};
@@ -35,7 +35,7 @@ pub fn value(folded: &str) -> Option<(u8, Language)> {
     NUMBERS.get(folded).copied()
 }
 
-/// Returns every folded word that is a number of this language by itself, from one upwards, with its value.
+/// Returns every folded word that is a number of this language on its own, from one upwards, with its value.
 pub fn words(language: Language) -> impl Iterator<Item = (String, u8)> {
     words_of(language.words()).filter(|&(_, value)| value > 0)
 }

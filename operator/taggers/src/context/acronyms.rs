@@ -1,15 +1,16 @@
-//! Institutions by their acronyms: "CMC" where the note names Camden Medical Center, "at XYH ED".
+//! Institutions by their acronyms: "CMC" if the note names Camden Medical Center, "at XYH ED".
 
 use crate::context::Scan;
 use crate::lexicon::Flags;
 use crate::vocabulary::Traits;
 use crate::words::Case;
 
-/// Institutions of one note whose acronyms are looked for, at most.
+/// The most institutions of one note whose acronyms are searched for.
 const MOST: usize = 64;
 
 impl Scan<'_, '_, '_, '_, '_> {
-    /// The acronyms of the institutions that the note names: "CMC" for Camden Medical Center, and "at XYH ED".
+    /// Finds the acronyms of the institutions that the note names: "CMC" for Camden Medical Center, and "at
+    /// XYH ED".
     pub(super) fn acronyms(&mut self) {
         let note = self.note;
         let mut known: Vec<String> = Vec::new();

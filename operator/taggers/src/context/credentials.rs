@@ -5,14 +5,14 @@ use crate::person::{Evidence, Name};
 use crate::vocabulary::Traits;
 use crate::words::Case;
 
-/// Degrees that are also states, words or other abbreviations: they need a full name before them.
+/// Degrees that are also states, words or other abbreviations, and so need a full name before them.
 const AMBIGUOUS: [&str; 30] = [
     "ma", "pa", "md", "ms", "do", "pt", "ot", "rt", "ba", "bs", "ii", "iv", "mb", "at", "ct", "dc", "od",
     "jd", "rd", "mba", "st", "sa", "np", "rn", "pta", "cst", "cde", "cns", "dds", "cen",
 ];
 
 impl Scan<'_, '_, '_, '_, '_> {
-    /// A degree at token `i`: the name before it.
+    /// Finds the name before the degree at token `i`.
     pub(super) fn credential(&mut self, i: usize) {
         let note = self.note;
         if i == 0 || !note.is_capital(i) && !note.all_lower {

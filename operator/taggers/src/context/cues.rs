@@ -1,8 +1,8 @@
-//! The cue words, English and Spanish, folded, with the rule that each sets off.
+//! The cue words in English and Spanish, folded, with the rule that each triggers.
 
 use crate::lexicon::WordTable;
 
-/// What a cue word announces.
+/// The kind of text that a cue word announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cue {
     DoctorTitle,
@@ -19,26 +19,26 @@ pub(super) enum Cue {
     Closing,
     /// "in", "from" and verbs of living: a place may follow.
     Place,
-    /// "... Medical Center": the name stands before.
+    /// "... Medical Center": the name precedes.
     Institution,
-    /// "Hospital ...": the name stands before or after.
+    /// "Hospital ...": the name precedes or follows.
     InstitutionHead,
-    /// "Clínica ...": the name stands after.
+    /// "Clínica ...": the name follows.
     InstitutionEs,
     Work,
     Retired,
     Employer,
     /// "PCP", "cardiologist": a clinician's name may follow.
     Role,
-    /// A word for the patient's sex, in sets that count it.
+    /// A word for the patient's sex, for label sets that have it.
     Sex,
-    /// A word for relatives that no name follows.
+    /// A word for relatives, without a name after it.
     Family,
     /// "a", "old": a profession may follow.
     Article,
 }
 
-/// Words by the rule that they set off, separated by blanks. Of a word in two places the first counts.
+/// Words by the rule that they trigger, separated by blanks. If a word occurs twice, the first entry counts.
 const CUES: &[(Cue, &str)] = &[
     (
         Cue::DoctorTitle,
@@ -122,11 +122,11 @@ impl Table {
         let pairs = CUES
             .iter()
             .flat_map(|&(cue, words)| words.split_ascii_whitespace().map(move |word| (word, cue)));
-        // Of a word in two places the first counts.
+        // If a word occurs twice, the first entry counts.
         Self(WordTable::new(pairs, |first, _| first))
     }
 
-    /// Returns the cue that a folded word is.
+    /// Returns the cue of a folded word.
     #[inline]
     pub(super) fn cue(&self, word: &str) -> Option<Cue> {
         self.0.get(word)

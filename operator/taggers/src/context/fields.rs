@@ -1,4 +1,5 @@
-//! Form lines: "Nombre: …", "ATTENDING: …", "Facility: …". The value runs to the end of the line or to the next field.
+//! Form lines: "Nombre: …", "ATTENDING: …", "Facility: …". The value extends to the end of the line or to the
+//! next field.
 
 use crate::context::Scan;
 use crate::lexicon::WordMap;
@@ -6,14 +7,14 @@ use crate::person::Evidence;
 use crate::vocabulary::Traits;
 use crate::words::Case;
 
-/// What a field holds.
+/// The kind of value in a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
     Patient,
     Doctor,
     /// A person or a log-in name.
     Signer,
-    /// A surname and given names, in a form's own line, whatever they look like.
+    /// A surname and given names, in a form's own line, in any form.
     Hospital,
     City,
     State,
@@ -26,7 +27,8 @@ pub(super) enum Field {
     Sex,
 }
 
-/// Field names, folded, separated by bars, and what their value is. Of a name in two places the first counts.
+/// Field names, folded, separated by bars, with the kind of their value. If a name occurs twice, the first
+/// entry counts.
 const FIELDS: &[(Field, &str)] = &[
     (
         Field::Patient,
@@ -101,18 +103,18 @@ const FIELDS: &[(Field, &str)] = &[
     (Field::Sex, "sexo|sex|gender"),
 ];
 
-/// Words that a field's name may have.
+/// The most words of a field's name.
 const MOST_WORDS: usize = 5;
 
 impl Scan<'_, '_, '_, '_, '_> {
-    /// A colon at token `colon`: the field before it and its value.
+    /// Finds the value of the field whose colon is at token `colon`.
     pub(super) fn field(&mut self, colon: usize) {
         let Some(field) = self.field_before(colon) else {
             return;
         };
         let note = self.note;
         let mut at = colon + 1;
-        // The value may stand on the line below its name, but not across an empty one.
+        // The value may be on the line below its name, but not after an empty one.
         if note.ends_line(colon) {
             let below = colon + 1 < note.len() && note.words.breaks_after(colon) == 1 && note.is_capital(at);
             if !below || !matches!(field, Field::Patient | Field::Doctor) || self.is_field_name(at) {
@@ -154,7 +156,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
-    /// A table's cell after the bar at token `bar`: a name and nothing else.
+    /// Finds a name that fills a table cell after the bar at token `bar`.
     pub(super) fn cell(&mut self, bar: usize) {
         let note = self.note;
         if note.ends_line(bar) {
@@ -196,7 +198,7 @@ impl Scan<'_, '_, '_, '_, '_> {
             let Some(name) = note.name_at(at, Evidence::Field) else {
                 return;
             };
-            // "Name: Date of birth:" has no name in it.
+            // "Name: Date of birth:" has no name.
             if self.is_field_name(at) || note.is_eponym(name.last) {
                 return;
             }
@@ -227,7 +229,8 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
-    /// A title in a field's value. Surnames that are titles too ("Pastor", "Judge") are none here.
+    /// Returns whether token `at` is a title in a field's value. Surnames that are titles too ("Pastor",
+    /// "Judge") do not count here.
     fn is_title(&self, at: usize) -> bool {
         matches!(
             self.note.get(at),
@@ -247,7 +250,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         )
     }
 
-    /// A value as a whole, if it is short and looks like a proper name: up to the field's end.
+    /// Reports a whole value, up to the field's end, if it is short and looks like a proper name.
     fn span_field(&mut self, at: usize, label: lethe_core::LabelId, most: usize, rule: &'static str) {
         let note = self.note;
         let Some(last) = self.value_end(at, most) else {
@@ -257,7 +260,8 @@ impl Scan<'_, '_, '_, '_, '_> {
         if !profession && !note.is_capital(at) {
             return;
         }
-        // "SITE: Left subclavian vein" names no place: every word is capitalised in one that does, and one of them is proper.
+        // "SITE: Left subclavian vein" names no place: in a place every word is capitalised and one of them
+        // is proper.
         let capitals =
             (at..=last).all(|i| !note.case(i).is_word() || note.is_capital(i) || note.get(i).len() < 4);
         let known = capitals && (at..=last).any(|i| self.is_proper(i) && note.case(i).is_word());
@@ -268,7 +272,8 @@ impl Scan<'_, '_, '_, '_, '_> {
 
     fn street_field(&mut self, at: usize) {
         let note = self.note;
-        // To the end of the line, but a comma and a capitalised place after it are the place's own.
+        // It extends to the end of the line, but a comma and a capitalised place after it belong to the
+        // place.
         if let Some(last) = self.value_end(at, 16) {
             let street = (at..=last).any(|i| note.case(i) == Case::Digits || note.is(i, Traits::STREET));
             if street && last > at {
@@ -289,7 +294,7 @@ impl Scan<'_, '_, '_, '_, '_> {
             {
                 break;
             }
-            // "Walgreens on Main Street": what a preposition leads to is no part of it.
+            // "Walgreens on Main Street": text after a preposition is not part of it.
             if i > at
                 && note.case(i) == Case::Lower
                 && matches!(
@@ -308,7 +313,7 @@ impl Scan<'_, '_, '_, '_, '_> {
             }
         }
         let last = last?;
-        // "City: Boston State: MA" with single blanks: the next field's name is not the value's.
+        // "City: Boston State: MA" with single blanks: the next field's name is not part of the value.
         if note.get(last + 1) == ":" && !note.ends_line(last) {
             return last.checked_sub(1).filter(|&before| before >= at);
         }
@@ -359,7 +364,8 @@ impl Scan<'_, '_, '_, '_, '_> {
         })
     }
 
-    /// A one-word name of a field amid a sentence ("patient:") needs a line's or a column's start before it.
+    /// Returns whether a field begins here. A one-word name amid a sentence ("patient:") needs the start of a
+    /// line or column before it.
     fn is_field_here(&self, field: Field, first: usize, skipped: usize) -> bool {
         let note = self.note;
         let fresh = first == 0
@@ -383,7 +389,7 @@ impl Fields {
             .flat_map(|&(field, names)| names.split('|').map(move |name| (name, field)));
         let mut fields = WordMap::default();
         for (name, field) in pairs {
-            // Of a name in two places the first counts.
+            // If a name occurs twice, the first entry counts.
             fields.entry(name).or_insert(field);
         }
         Self(fields)

@@ -1,18 +1,18 @@
-//! Hospitals, clinics, schools, employers: the proper name before a word that such names end with.
+//! Hospitals, clinics, schools, employers: the proper name before a word that ends such names.
 
 use crate::context::Scan;
 use crate::lexicon::Flags;
 use crate::vocabulary::Traits;
 use crate::words::Case;
 
-/// Words that hold a name together.
+/// Words that connect the parts of a name.
 const LINKS: [&str; 9] = ["of", "and", "the", "&", "-", "'", "’", "s", "."];
 
-/// Tokens that an institution's name may have before its last word.
+/// The most tokens of an institution's name before its last word.
 const MOST_TOKENS: usize = 10;
 
 impl Scan<'_, '_, '_, '_, '_> {
-    /// A word such as "Center" at token `i`, at the end of an institution's name.
+    /// Finds the institution whose name ends with a word such as "Center" at token `i`.
     pub(super) fn institution(&mut self, i: usize) {
         let note = self.note;
         if !note.is_capital(i) {
@@ -21,7 +21,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         let word = note.get(i);
         match word {
             "va" => return self.veterans(i),
-            // Without capitals these words are as often something else.
+            // Without capitals these words usually mean something else.
             "sons" | "inc" | "llc" | "ltd" | "group" | "company" | "corporation" | "manufacturing"
             | "associates" | "practice" | "system" | "laboratory" | "laboratories" | "pharmacy"
                 if note.is_shapeless(i) =>
@@ -29,7 +29,8 @@ impl Scan<'_, '_, '_, '_, '_> {
                 return;
             }
             "home" | "facility" | "living" | "community" if !self.is_nursing(i) => return,
-            // A department, unless somebody's name makes it a practice: "at Bayview Cardiology", "(Hale Pediatrics)".
+            // A department, unless a person's name makes it a practice: "at Bayview Cardiology", "(Hale
+            // Pediatrics)".
             "health" | "foods" | "bank" | "industries" | "enterprises" | "logistics" | "airlines"
             | "trucking" | "rehabilitation" | "elementary" | "cardiology" | "orthopedics"
             | "orthopaedics" | "pediatrics" | "dermatology" | "oncology" | "neurology" | "general"
@@ -87,8 +88,8 @@ impl Scan<'_, '_, '_, '_, '_> {
         self.institutions.push((first, last));
     }
 
-    /// Returns whether what ends with the head at `i` begins after a word that leads to a place or at a
-    /// bracket, and not in capitals.
+    /// Returns whether the text that ends with the head at `i` begins after a word that leads to a place or
+    /// at a bracket, and is not in capitals.
     fn is_led(&self, i: usize) -> bool {
         let note = self.note;
         let first = self.name_before(i).unwrap_or(i);
@@ -105,7 +106,7 @@ impl Scan<'_, '_, '_, '_, '_> {
             && !matches!(next, ":" | "-")
     }
 
-    /// Returns whether the word before token `i` makes an institution of a home, a facility or a community.
+    /// Returns whether the word before token `i` makes a home, a facility or a community an institution.
     fn is_nursing(&self, i: usize) -> bool {
         let before = self.note.words.before(i, 1);
         matches!(
@@ -123,7 +124,8 @@ impl Scan<'_, '_, '_, '_, '_> {
         )
     }
 
-    /// "Mercy Hospital Dayton": a city right after a hospital is part of its name.
+    /// Returns the last token of a city right after a hospital, which is part of its name: "Mercy Hospital
+    /// Dayton".
     fn place_part(&self, i: usize) -> usize {
         let note = self.note;
         let mut last = i;
@@ -165,7 +167,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         ) || self.is_nursing(i))
     }
 
-    /// Where the name that ends with the head at `i` begins, if it has a proper part.
+    /// Returns where the name that ends with the head at `i` begins, if it has a proper part.
     fn name_before(&self, i: usize) -> Option<usize> {
         let note = self.note;
         let (mut first, mut proper, mut at) = (i, false, i);
@@ -231,7 +233,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         true
     }
 
-    /// Returns whether a word says which institution it is.
+    /// Returns whether a word identifies the institution.
     pub(super) fn is_proper(&self, i: usize) -> bool {
         let note = self.note;
         if note.flag(i, Flags::GENERIC | Flags::FUNCTION | Flags::OUTSIDE) || note.is(i, Traits::OTHER) {
@@ -241,7 +243,7 @@ impl Scan<'_, '_, '_, '_, '_> {
             || !note.is(i, Traits::WORD | Traits::MEDICAL | Traits::CALENDAR)
     }
 
-    /// "University of X", "Hospital of the University of X".
+    /// Finds "University of X" and "Hospital of the University of X".
     fn of_place(&mut self, i: usize) {
         let note = self.note;
         if note.get(i + 1) != "of" || note.ends_line(i) {
@@ -264,7 +266,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
         let Some(last) = last else { return };
         let run = i + 2..=last;
-        // "National Institute of Health Stroke Scale" is where nobody is treated.
+        // "National Institute of Health Stroke Scale" is not an institution that treats anybody.
         if run.clone().any(|at| self.is_proper(at))
             && !run.clone().any(|at| note.flag(at, Flags::EPONYM_NOUN))
         {
@@ -279,7 +281,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
-    /// "VA Houston", "VA Medical Center".
+    /// Finds "VA Houston" and "VA Medical Center".
     fn veterans(&mut self, i: usize) {
         let note = self.note;
         if note.case(i) != Case::Upper || note.ends_line(i) || (i > 0 && note.get(i - 1) == ",") {
@@ -310,14 +312,15 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
-    /// "Employer X": a proper name after it.
+    /// Finds a proper name after "Employer".
     pub(super) fn employer(&mut self, i: usize) {
         if self.note.get(i + 1) != ":" {
             self.organization_at(i + 1, "context.employer");
         }
     }
 
-    /// A run of capitalised words at token `at`, as the name of an organisation: "Flint Public Schools", "Rose, Hale and Ritter".
+    /// Reports a run of capitalised words at token `at` as the name of an organisation: "Flint Public
+    /// Schools", "Rose, Hale and Ritter".
     pub(super) fn organization_at(&mut self, at: usize, rule: &'static str) {
         let note = self.note;
         if at == 0 || note.ends_line(at - 1) || !self.is_part(at) {
@@ -328,7 +331,7 @@ impl Scan<'_, '_, '_, '_, '_> {
             if self.is_part(next) {
                 last = next;
             } else if note.get(next) == "," {
-                // A list of partners ends with "and" and one more.
+                // A list of partners ends with "and" and one more name.
                 let listed = self.is_part(next + 1)
                     && (matches!(note.get(next + 2), "and" | "&") && self.is_part(next + 3));
                 if !listed {

@@ -5,7 +5,7 @@ use crate::lexicon::Flags;
 use crate::vocabulary::Traits;
 use crate::words::Case;
 
-/// Words that hold a name together.
+/// Words that connect the parts of a name.
 const LINKS: [&str; 21] = [
     "de", "del", "la", "las", "los", "el", "y", "i", "d", "da", "do", "dos", "-", "'", "’", ".", "l", "\"",
     "“", "”", "«",
@@ -48,14 +48,14 @@ const GENERIC: [&str; 33] = [
     "civil",
 ];
 
-/// Abbreviations whose stop is inside a name.
+/// Abbreviations whose full stop is inside a name.
 const ABBREVIATIONS: [&str; 9] = ["dr", "dra", "sta", "sto", "ntra", "sra", "fco", "mª", "h"];
 
-/// Tokens that such a name may have after its head.
+/// The most tokens of such a name after its head.
 const MOST_TOKENS: usize = 14;
 
 impl Scan<'_, '_, '_, '_, '_> {
-    /// A word such as "Hospital" or "Clínica" at token `i`, at the start of an institution's name.
+    /// Finds the institution whose name starts with a word such as "Hospital" or "Clínica" at token `i`.
     pub(super) fn institution_head(&mut self, i: usize) {
         let note = self.note;
         let head = note.get(i);
@@ -64,7 +64,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         if note.ends_field(i) || (lower && matches!(note.words.before(i, 1), "de")) {
             return;
         }
-        // In lower case only what cannot be a common noun before a name goes for a head.
+        // In lower case, only words that cannot be common nouns before a name count as heads.
         if lower
             && !matches!(
                 head,
@@ -139,7 +139,8 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
-    /// Returns whether a capitalised word belongs to what follows the name: a department, a street, a field.
+    /// Returns whether a capitalised word belongs to the text after the name: a department, a street, a
+    /// field.
     fn ends_name_es(&self, at: usize, generic: bool, school: bool) -> bool {
         let note = self.note;
         if generic {

@@ -9,7 +9,7 @@ use crate::vocabulary::Traits;
 use crate::words::Case;
 
 impl Scan<'_, '_, '_, '_, '_> {
-    /// A title at token `i`: the name after it.
+    /// Finds the name after the title at token `i`.
     pub(super) fn title(&mut self, i: usize, label: LabelId) {
         let note = self.note;
         let mut at = i + 1;
@@ -18,7 +18,8 @@ impl Scan<'_, '_, '_, '_, '_> {
             at += 1;
         }
         let word = note.get(i);
-        // "MS", "MR" and "D" in capitals or alone are as often something else: multiple sclerosis, magnetic resonance.
+        // "MS", "MR" and "D" in capitals or alone often mean something else: multiple sclerosis, magnetic
+        // resonance.
         let short = word.len() <= 2;
         if !note.all_lower
             && note.case(i) == Case::Lower
@@ -60,7 +61,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
-    /// "Smith, Jones and Hale" after a plural title.
+    /// Finds further names after a plural title: "Smith, Jones and Hale".
     fn more_names(&mut self, first: Name, label: LabelId) {
         let mut last = first.last;
         for _ in 0..4 {
@@ -79,7 +80,8 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
-    /// "123 Maple Dr", "41 N. Elm Dr": a drive and no doctor. Nothing but the street's name lies after its number.
+    /// Returns whether this is a drive and not a doctor: "123 Maple Dr", "41 N. Elm Dr". Only the street's
+    /// name stands after its number.
     fn is_street(&self, i: usize) -> bool {
         let note = self.note;
         let named = |at: usize| note.is_capital(at) && !note.flag(at, Flags::STOP) || note.get(at) == ".";
@@ -92,7 +94,7 @@ impl Scan<'_, '_, '_, '_, '_> {
             })
     }
 
-    /// A relative at token `i`: the name after it, perhaps over "is", a colon or "her relative".
+    /// Finds the name after the relative at token `i`, which "is", a colon or "her relative" may separate.
     pub(super) fn relative(&mut self, i: usize) {
         let note = self.note;
         let mut at = i + 1;
@@ -122,7 +124,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
-    /// A clinician's office at token `i`: "PCP is X", "her cardiologist, X".
+    /// Finds the name after a clinician's role at token `i`: "PCP is X", "her cardiologist, X".
     pub(super) fn role(&mut self, i: usize) {
         let note = self.note;
         let mut at = i + 1;
@@ -145,11 +147,12 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
-    /// The mention of a relative at token `i`, with the side of the family, in sets that count it.
+    /// Reports the mention of a relative at token `i`, with the side of the family, in label sets that have
+    /// it.
     pub(super) fn family(&mut self, i: usize) {
         let note = self.note;
         if note.get(i) == "mujer" {
-            // Mostly the patient herself.
+            // Usually this is the patient.
             if let Some(label) = self.labels.sex {
                 self.out.tokens(i, i, label, 0.8, "context.sex");
             }
@@ -165,7 +168,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
-    /// Initials after "Pt", or after age and sex: "Pt J.P.", "53 yo F, TP,".
+    /// Finds initials after "Pt", or after age and sex: "Pt J.P.", "53 yo F, TP,".
     pub(super) fn patient(&mut self, i: usize) {
         let note = self.note;
         let mut at = i + 1;
@@ -227,7 +230,8 @@ impl Scan<'_, '_, '_, '_, '_> {
         )
     }
 
-    /// Two to four initials with their stops, or two or three capitals as one word. Gives the last token.
+    /// Returns the last token of two to four initials with their stops, or of two or three capitals as one
+    /// word.
     pub(super) fn initials(&self, at: usize) -> Option<usize> {
         let note = self.note;
         let upper = |i: usize| note.case(i) == Case::Upper || note.all_lower;
@@ -250,7 +254,7 @@ impl Scan<'_, '_, '_, '_, '_> {
             .then_some(at)
     }
 
-    /// A name at token `at` on strong evidence.
+    /// Reports a name at token `at` on strong evidence.
     pub(super) fn person_after(&mut self, at: usize, label: LabelId, rule: &'static str) {
         if let Some(name) = self.note.name_at(at, Evidence::Strong)
             && !self.note.is_shapeless(at)
@@ -259,13 +263,13 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
-    /// "dictated by X", "evaluation by X".
+    /// Finds the name in "dictated by X", "evaluation by X".
     pub(super) fn by(&mut self, i: usize) {
         let verb = self.verb_before(i);
         self.agent(i, verb, "context.by");
     }
 
-    /// "discussed with X", "seen and examined with X".
+    /// Finds the name in "discussed with X", "seen and examined with X".
     pub(super) fn with(&mut self, i: usize) {
         if self.verb_before(i) {
             self.agent(i, true, "context.with");
@@ -290,7 +294,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         if note.is_eponym(name.last) {
             return;
         }
-        // "requested by P. Mensah": an initial does for a given name.
+        // "requested by P. Mensah": an initial counts as a given name.
         let initial = note.get(at).len() == 1 && verb && name.words >= 1;
         let full = initial || name.words >= 2 && name.listed >= 1;
         let lone = verb && name.words == 1 && note.is_plain_name(name.first) && !note.is_shapeless(at);
@@ -305,7 +309,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
-    /// "page X at", "signed out to X", "X and Y": a listed name, or two words of a name.
+    /// Finds the name in "page X at", "signed out to X", "X and Y": a listed name, or two words of a name.
     pub(super) fn contact(&mut self, i: usize) {
         let note = self.note;
         let cue = note.get(i);
@@ -351,7 +355,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
-    /// "JB/mr" alone on a line: who dictated and who typed.
+    /// Finds "JB/mr" alone on a line: the initials of author and typist.
     pub(super) fn typists(&mut self, i: usize) {
         let note = self.note;
         let fits = |at: usize| note.case(at).is_word() && (2..=3).contains(&note.get(at).len());
@@ -372,7 +376,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
-    /// The name on the line after "Sincerely,".
+    /// Finds the name on the line after "Sincerely,".
     pub(super) fn closing(&mut self, i: usize) {
         let mut at = i + 1;
         while at < i + 4 && self.note.case(at) == Case::Mark && at < self.note.len() {

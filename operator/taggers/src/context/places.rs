@@ -6,7 +6,7 @@ use crate::vocabulary::Traits;
 use crate::words::Case;
 
 impl Scan<'_, '_, '_, '_, '_> {
-    /// A state's abbreviation at token `i`: the city before it and itself.
+    /// Finds the state's abbreviation at token `i` and the city before it.
     pub(super) fn state_code(&mut self, i: usize) {
         let note = self.note;
         if i == 0
@@ -32,7 +32,8 @@ impl Scan<'_, '_, '_, '_, '_> {
         if note.get(end).len() < 3 || note.case(end) == Case::Upper && !note.is_shapeless(end) {
             return;
         }
-        // "Garza, MD" and "Smith, PA" are people: a degree needs a ZIP or a known city.
+        // "Garza, MD" and "Smith, PA" are people: an abbreviation that is also a degree needs a ZIP or a
+        // known city.
         let degree = note.is(i, Traits::CREDENTIAL) || note.is_shapeless(i) && note.is(i, Traits::WORD);
         let city = first < end || note.is(end, Traits::CITY);
         if degree && !zip && !(city && note.is(first, Traits::CITY) && !note.is(first, Traits::GIVEN)) {
@@ -47,7 +48,8 @@ impl Scan<'_, '_, '_, '_, '_> {
             .tokens(first, end, self.labels.city, 0.85, "context.city-before-state");
     }
 
-    /// Where the city that ends at token `end` begins: up to three capitalised words, none of them a street's kind.
+    /// Returns where the city that ends at token `end` begins: up to three capitalised words, none of them a
+    /// kind of street.
     fn city_ending(&self, end: usize, zip: bool) -> Option<usize> {
         let note = self.note;
         let fits = |i: usize| {
@@ -113,7 +115,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         Some(first)
     }
 
-    /// "28046 Madrid": the place after a postal code, in a Spanish note.
+    /// Finds the place after a postal code, in a Spanish note: "28046 Madrid".
     pub(super) fn after_code(&mut self, i: usize) {
         let note = self.note;
         let mut at = i + 1;
@@ -148,7 +150,7 @@ impl Scan<'_, '_, '_, '_, '_> {
             .tokens(at, last, self.labels.city, 0.8, "context.city-after-code");
     }
 
-    /// "lives in X", "from X", "natural de X": a place after the cue.
+    /// Finds a place after the cue: "lives in X", "from X", "natural de X".
     pub(super) fn place_after(&mut self, i: usize) {
         let note = self.note;
         if note.ends_line(i) {

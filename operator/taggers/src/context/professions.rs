@@ -4,11 +4,11 @@ use crate::context::Scan;
 use crate::lexicon::Flags;
 use crate::words::Case;
 
-/// How far before "as a" the work may stand: "used to work for X in Y as a ...".
+/// The most tokens between "as a" and a verb of work before it: "used to work for X in Y as a ...".
 const WORK_WINDOW: usize = 16;
 
 impl Scan<'_, '_, '_, '_, '_> {
-    /// "is a X", "as an X", "67-year-old X": a listed profession, perhaps with words before it.
+    /// Finds a listed profession, perhaps with words before it: "is a X", "as an X", "67-year-old X".
     pub(super) fn profession(&mut self, i: usize) {
         let note = self.note;
         if note.ends_line(i) {
@@ -36,7 +36,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
-    /// Returns whether somebody's work stands shortly before token `i`.
+    /// Returns whether a verb of work stands shortly before token `i`.
     fn work_before(&self, i: usize) -> bool {
         (i.saturating_sub(WORK_WINDOW)..i).any(|at| {
             matches!(
@@ -72,7 +72,7 @@ impl Scan<'_, '_, '_, '_, '_> {
             {
                 break;
             }
-            // Descriptions of the person are no part of the profession: "right-handed white female nurse".
+            // Descriptions of the person are not part of the profession: "right-handed white female nurse".
             if first.is_none() && !note.flag(i, Flags::PERSON_WORD) && word != "handed" {
                 first = Some(i);
             }
@@ -81,7 +81,7 @@ impl Scan<'_, '_, '_, '_, '_> {
                 .longest_at(&note.words.note, i, self.professions)
                 .map(|found| found.last);
             let listed = listed.filter(|&end| end > i || !note.flag(i, Flags::NO_PROFESSION));
-            // "exhibitions officer": of two words or more the last tells.
+            // "exhibitions officer": the last of two or more words decides.
             let headed = i > at && first < Some(i) && note.flag(i, Flags::OCCUPATION);
             if let Some(end) = listed.or(headed.then_some(i)) {
                 last = Some(end);
@@ -96,7 +96,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         (first <= last).then_some((first, last))
     }
 
-    /// "works as a X (at Y)", "works at Y", "trabaja como X", "trabaja en Y".
+    /// Finds "works as a X (at Y)", "works at Y", "trabaja como X", "trabaja en Y".
     pub(super) fn work(&mut self, i: usize) {
         let note = self.note;
         let mut at = i + 1;
@@ -128,7 +128,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
-    /// "retired X", "former X".
+    /// Finds "retired X", "former X".
     pub(super) fn retired(&mut self, i: usize) {
         let note = self.note;
         let mut at = i + 1;
@@ -157,7 +157,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
-    /// Up to four words at token `at`, as a profession. Gives its last token.
+    /// Reports up to four words at token `at` as a profession, and returns the last token.
     fn profession_at(&mut self, at: usize, rule: &'static str) -> Option<usize> {
         let note = self.note;
         if at == 0 || at >= note.len() || note.ends_line(at - 1) {
@@ -188,7 +188,8 @@ impl Scan<'_, '_, '_, '_, '_> {
         Some(last)
     }
 
-    /// "planning and development surveyor": a lower-case word after "and" and another after that.
+    /// Returns whether a profession continues: "planning and development surveyor" has a lower-case word
+    /// after "and" and another after that.
     fn goes_on(&self, and: usize) -> bool {
         !self.note.flag(and + 1, Flags::PHRASE_END)
             && self.note.case(and + 1) == Case::Lower
@@ -196,7 +197,7 @@ impl Scan<'_, '_, '_, '_, '_> {
             && !self.note.flag(and + 2, Flags::PHRASE_END)
     }
 
-    /// "at X", "for X", "by X": where somebody works.
+    /// Finds a workplace: "at X", "for X", "by X".
     fn workplace(&mut self, at: usize) {
         if matches!(self.note.get(at), "at" | "for" | "by" | "with" | "en") && !self.note.ends_line(at) {
             let mut name = at + 1;

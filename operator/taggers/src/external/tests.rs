@@ -1,4 +1,4 @@
-//! What stands in a file of predictions, and what becomes of it.
+//! Files of predictions and their effect.
 
 use lethe_core::{Coordinates, NoteEvent, QuarantineCode, Record, Span};
 use lethe_corpus::{Mark, write_jsonl};
@@ -111,7 +111,7 @@ fn other_predictions_under_the_same_path_have_another_fingerprint() {
 #[test]
 fn it_keeps_the_promises_of_a_member_on_awkward_texts() {
     let texts: Vec<&str> = AWKWARD.iter().copied().chain([SAMPLE]).collect();
-    // Whatever a tool may mark: everything, twice, and every word.
+    // A tool may mark anything: the whole text, twice, and every word.
     let documents: Vec<Document> = (texts.iter().enumerate())
         .map(|(i, text)| {
             let mut marks = vec![(0, text.len() as u32, "PERSON"); 2 * usize::from(!text.is_empty())];

@@ -1,4 +1,5 @@
-//! Persons by list: a given name next to a surname, a surname with a comma and a given name, given names that are no words.
+//! Persons by list: a given name next to a surname, a surname with a comma and a given name, and given names
+//! that are not words.
 
 use lethe_core::Collector;
 
@@ -9,7 +10,8 @@ use crate::reading::Reading;
 use crate::vocabulary::Traits;
 use crate::words::Case;
 
-/// A given name alone must be borne by so many of a hundred thousand, or by none (a list without numbers) but be no word.
+/// The fewest bearers per hundred thousand of a given name that stands alone, if its list has numbers; in a
+/// list without numbers it must not be a word.
 const RARE: u32 = 2;
 
 impl Gazetteer {
@@ -28,7 +30,7 @@ impl Gazetteer {
             match self.person_at(i, note, places) {
                 Some((name, score, rule)) => {
                     out.tokens(name.first, name.last, self.person, score, rule);
-                    // One listed name may be a word after all; two in a row are a person.
+                    // One listed name may be a word; two in a row are a person.
                     if name.words >= 2 {
                         found.push((name, self.person));
                     }
@@ -75,12 +77,13 @@ impl Gazetteer {
                 .lone_given(note, &name)
                 .then_some((name, 0.5, "gazetteer.given-name"));
         }
-        // One listed word and one that no list knows: the listed one must be a given name, and go first.
+        // Of one listed word and one that no list has, the listed one must be a given name and come first.
         let given_first = note.is(i, Traits::GIVEN) && note.is_plain_name(i) && !note.is_shapeless(i);
         given_first.then_some((name, 0.6, "gazetteer.given-and-unlisted"))
     }
 
-    /// An eponym, an institution or a street: "Down syndrome", "Lewis Memorial Hospital", "Martin Luther King Blvd".
+    /// Returns whether the name is part of an eponym, an institution or a street: "Down syndrome", "Lewis
+    /// Memorial Hospital", "Martin Luther King Blvd".
     fn is_something_else(&self, note: &Reading<'_, '_>, name: &Name) -> bool {
         let next = name.last + 1;
         if next >= note.len() || note.ends_line(name.last) {
@@ -95,7 +98,7 @@ impl Gazetteer {
         let words: Vec<usize> = (name.first..=name.last)
             .filter(|&at| note.case(at).is_word() && note.get(at).len() > 1)
             .collect();
-        // "Moya Moya", "Hong Hong": what is said twice is mostly no name.
+        // "Moya Moya", "Hong Hong": a repeated word is seldom a name.
         if let [first, second] = words[..]
             && note.get(first) == note.get(second)
         {
@@ -113,14 +116,14 @@ impl Gazetteer {
         let plain = words.iter().filter(|&&at| note.is_plain_name(at)).count();
         let shapeless = note.is_shapeless(name.first);
         if shapeless {
-            // Without capitals to go by both words must be names and hardly anything else.
+            // Without informative capitals, both words must be names and rarely other words.
             return given && plain >= 2
                 || (given && plain >= 1 && words.iter().all(|&at| note.name_weight(at) >= 60));
         }
         given && (plain >= 1 || words.iter().all(|&at| note.name_weight(at) >= 20))
     }
 
-    /// Returns whether both tokens are given names and written so.
+    /// Returns whether both tokens are given names and are written as such.
     fn is_joined(&self, note: &Reading<'_, '_>, first: usize, second: usize) -> bool {
         [first, second].into_iter().all(|at| {
             note.is(at, Traits::GIVEN)

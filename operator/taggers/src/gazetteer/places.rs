@@ -1,4 +1,5 @@
-//! Places, institutions and professions by list: the longest entry on token boundaries, under the conditions of its kind.
+//! Places, institutions and professions by list: the longest entry on token boundaries, under the conditions
+//! of its kind.
 
 use lethe_core::Collector;
 use lethe_dictionaries::{Entry, Match, Matcher};
@@ -8,7 +9,7 @@ use crate::reading::Reading;
 use crate::vocabulary::Traits;
 use crate::words::Case;
 
-/// What a list's entries are, as far as conditions go.
+/// The kind of a list's entries, as far as conditions depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Sort {
     Hospital,
@@ -40,7 +41,7 @@ impl Sort {
     }
 }
 
-/// Tokens that an entry has taken, a bit a token.
+/// The tokens that entries have taken, one bit per token.
 #[cfg_attr(test, derive(Debug, PartialEq, Eq))]
 pub(super) struct Taken(Vec<u64>);
 
@@ -74,7 +75,8 @@ impl Gazetteer {
             if found.first >= next {
                 next = self.take(note, &found, &mut taken, out).unwrap_or(next);
             } else if sought.is_passed(&found) {
-                // The end of an entry that was taken lies in it, so that the tokens after that end are yet to be searched.
+                // The end of a taken entry lies in it, so that the tokens after that end must still be
+                // searched.
                 while next <= found.last {
                     let longest = note
                         .is_capital(next)
@@ -88,7 +90,8 @@ impl Gazetteer {
         taken
     }
 
-    /// Reports an entry, or marks its tokens as no part of a name. Returns the token after it, `None` if it is neither.
+    /// Reports an entry, or marks its tokens as not part of a name. Returns the token after it, or `None` if
+    /// neither applies.
     fn take(
         &self,
         note: &Reading<'_, '_>,
@@ -98,7 +101,7 @@ impl Gazetteer {
     ) -> Option<usize> {
         let (first, last) = (found.first, found.last);
         if found.entry.lists().intersects(self.medical) {
-            // "Bence Jones", "Ortho Tri-Cyclen": nothing in it is anybody's name.
+            // "Bence Jones", "Ortho Tri-Cyclen": none of their words is a person's name.
             if last > first {
                 taken.take(first, last);
                 return Some(last + 1);
@@ -130,13 +133,13 @@ impl Gazetteer {
         let words = last - first + 1;
         let capital = note.is_capital(first) && note.is_capital(last);
         if sorts(Sort::Profession) {
-            // Professions are common nouns: the context member asks for cues.
+            // Professions are common nouns: the context member requires cues.
             return None;
         }
         if !capital {
             return None;
         }
-        // "St. Jude mechanical valve", "Ochsner clamps": makers of what the noun names.
+        // "St. Jude mechanical valve", "Ochsner clamps": the maker of a device.
         let brand = note.is_before_noun(last) || note.is_eponym(last);
         let led = first > 0
             && !note.ends_line(first - 1)
@@ -170,7 +173,7 @@ impl Gazetteer {
             let surname = words == 1 && note.is(first, Traits::NAME);
             let certain = parted || !(word_like || shapeless || surname) || words > 1;
             let certain = certain || (shapeless && !word_like && !note.is(first, Traits::NAME));
-            // "(España)", "Jaén. España": beside punctuation a country that is a surname is the country.
+            // "(España)", "Jaén. España": next to punctuation, a country that is also a surname is a country.
             let apart = first > 0
                 && note.case(first - 1) == Case::Mark
                 && note.case(first) == Case::Title
@@ -192,7 +195,7 @@ impl Gazetteer {
                 || words > 1
                 || !word_like && !note.is(first, Traits::NAME)
                 || self.city_before(note, first);
-            // Salamanca and New York are a city and what lies around it: the narrower is reported.
+            // Salamanca and New York are both a city and the region around it: the narrower is reported.
             let city = sorts(Sort::City) && self.vocabulary.inhabitants(found.entry) >= 100_000;
             let sort = if city { Sort::City } else { Sort::State };
             return certain.then_some((sort, 0.7, "gazetteer.state"));
@@ -205,7 +208,7 @@ impl Gazetteer {
         None
     }
 
-    /// A city needs "in", a state after it, or a size that makes another reading unlikely.
+    /// Finds a city, which needs "in", a state after it, or a size that makes another reading unlikely.
     fn city(&self, note: &Reading<'_, '_>, found: &Match<'_>, parted: bool, word_like: bool) -> bool {
         let (first, last) = (found.first, found.last);
         let one = first == last;
@@ -219,7 +222,7 @@ impl Gazetteer {
         {
             return false;
         }
-        // "IgA" is no Iga, "Kaplan's line" no Kaplan.
+        // "IgA" is not Iga, and "Kaplan's line" not Kaplan.
         let written = (first..last).all(|at| {
             !note.words.glued(at) || note.case(at) == Case::Mark || note.case(at + 1) == Case::Mark
         });
@@ -293,7 +296,7 @@ impl Gazetteer {
             )
     }
 
-    /// "Atlanta, Georgia": a capitalised word and a comma before.
+    /// Returns whether a capitalised word and a comma come before: "Atlanta, Georgia".
     fn city_before(&self, note: &Reading<'_, '_>, first: usize) -> bool {
         first >= 2 && note.get(first - 1) == "," && note.is_capital(first - 2)
     }

@@ -1,4 +1,5 @@
-//! A known date in every common written form: 1992-03-19 is also 03/19/92, 19.3.1992, March 19th, 1992 and 19 de marzo de 1992.
+//! A known date in every common format: 1992-03-19 is also 03/19/92, 19.3.1992, March 19th, 1992 and 19 de
+//! marzo de 1992.
 
 use std::collections::HashMap;
 
@@ -7,12 +8,12 @@ use lethe_text::calendar;
 
 use crate::words::{Case, Words};
 
-/// Tokens that may stand between a date's parts.
+/// Tokens that may separate a date's parts.
 const BETWEEN: [&str; 15] = [
     "/", "-", ".", ",", "–", "'", "’", "de", "del", "of", "st", "nd", "rd", "th", "º",
 ];
 
-/// Tokens that a written date may have.
+/// The most tokens of a written date.
 const MOST_TOKENS: usize = 11;
 
 /// A date of the calendar.
@@ -24,7 +25,7 @@ pub(super) struct Date {
 }
 
 impl Date {
-    /// From ISO 8601: `YYYY-MM-DD`, `YYYYMMDD`, or a date-time that begins so.
+    /// Parses ISO 8601: `YYYY-MM-DD`, `YYYYMMDD`, or a date-time that begins so.
     pub(super) fn parse(value: &str) -> Option<Self> {
         let digits: String = value.chars().filter(char::is_ascii_digit).take(8).collect();
         let number: u32 = digits.parse().ok().filter(|_| digits.len() == 8)?;
@@ -41,7 +42,7 @@ impl Date {
 #[derive(Default)]
 pub(super) struct Dates {
     all: Vec<Date>,
-    /// Places in `all` by the year's last two digits, month and day: at most one for each century.
+    /// Indices into `all` by the year's last two digits, month and day: at most one for each century.
     by_day: HashMap<[u32; 3], Vec<usize>>,
 }
 
@@ -57,12 +58,14 @@ impl Dates {
         }
     }
 
-    /// Reads each date of the text once, and looks it up: the cost does not depend on how many dates are known.
+    /// Reads each date of the text once and looks it up: the cost does not depend on the number of known
+    /// dates.
     pub(super) fn find(&self, words: &Words<'_>, label: LabelId, out: &mut Collector<'_>) {
         if self.all.is_empty() {
             return;
         }
-        // Where each date may begin: its occurrences do not overlap, while those of two dates may.
+        // The position from which each date may occur next: its occurrences do not overlap, while those of
+        // two dates may.
         let mut free = vec![0; self.all.len()];
         for i in 0..words.len() {
             let Some((read, last)) = Read::at(i, words) else {
@@ -85,7 +88,7 @@ impl Dates {
     }
 }
 
-/// What may be a date in the text.
+/// A possible date in the text.
 pub(super) enum Read {
     /// Eight digits without separators.
     Compact(u32),
@@ -122,7 +125,7 @@ impl Year {
 }
 
 impl Read {
-    /// What stands at token `i`, and its last token.
+    /// Returns the possible date at token `i`, and its last token.
     pub(super) fn at(i: usize, words: &Words<'_>) -> Option<(Self, usize)> {
         let first = component(i, words)?;
         if i > 0 && words.glued(i - 1) && (words.case(i - 1) == Case::Digits || words.before(i, 1) == "/") {

@@ -1,4 +1,5 @@
-//! Many values in one event: the same is found as by a scan for each, and the text is read no more often.
+//! Events with many values: the member finds the same as a scan for each value, and reads the text no more
+//! often.
 
 use lethe_core::{Annotations, Collector, LabelId, LabelSet, NoteBatch};
 use lethe_dictionaries::Dictionary;
@@ -27,7 +28,7 @@ fn text(most: usize) -> impl Strategy<Value = String> {
     })
 }
 
-/// What `find` adds to a collector for this text.
+/// Returns the spans that `find` adds to a collector for this text.
 fn found(text: &str, find: impl FnOnce(&Words<'_>, &mut Collector<'_>)) -> Annotations {
     let batch = NoteBatch::from_texts([text]).unwrap();
     let mut out = Collector::new(batch.note(0));
@@ -102,7 +103,7 @@ proptest! {
     }
 }
 
-/// Tokens read for `count` values of each kind over a text of `repeats` lines.
+/// Returns the number of tokens read for `count` values of each kind over a text of `repeats` lines.
 fn steps(count: u32, repeats: usize) -> u64 {
     let text =
         "Pt JP born 3/19/1992, 19 March 92. J. P. Pierce, 12 Main St. 77 95-458 a a a a\n".repeat(repeats);
@@ -149,7 +150,10 @@ fn more_values_do_not_have_the_text_read_more_often() {
 #[test]
 fn the_tokens_read_grow_with_the_text() {
     let (short, long) = (steps(200, 20), steps(200, 200));
-    assert!(long < short * 11, "{short} tokens read of a text, {long} of ten");
+    assert!(
+        long < short * 11,
+        "{short} tokens read for one text, {long} for ten"
+    );
 }
 
 #[test]

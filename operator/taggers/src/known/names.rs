@@ -1,4 +1,5 @@
-//! Names of the patient, of relatives and of clinicians: in parts, in any order, as initials, one typing error away.
+//! Names of the patient, of relatives and of clinicians: in parts, in any order, as initials, or with one
+//! typing error.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,19 +10,19 @@ use crate::vocabulary::Vocabulary;
 use crate::words::{Case, Words};
 use lethe_text::fold;
 
-/// Words inside a carried name that are no part of the name itself.
+/// Words inside an event's name that are not part of the name itself.
 const NOT_NAMES: [&str; 32] = [
     "dr", "dra", "mr", "mrs", "ms", "miss", "mx", "don", "dona", "sr", "sra", "srta", "prof", "md", "do",
     "rn", "np", "pa", "phd", "jr", "ii", "iii", "iv", "de", "del", "la", "las", "los", "van", "von", "der",
     "den",
 ];
 
-/// What may stand between two parts of a name without ending it.
+/// Words that may stand between two parts of a name.
 const PARTICLES: [&str; 14] = [
     "de", "del", "la", "las", "los", "y", "e", "i", "da", "dos", "van", "von", "der", "den",
 ];
 
-/// Parts compared by distance, at most: what keeps an event with thousands of names linear.
+/// The most parts that are compared by edit distance, which keeps an event with thousands of names linear.
 const MAX_FUZZY: usize = 64;
 
 /// The names that one event carries.
@@ -29,24 +30,26 @@ const MAX_FUZZY: usize = 64;
 pub(super) struct Names {
     /// Parts of three letters or more, folded.
     parts: HashMap<String, LabelId>,
-    /// Two-letter parts: they count only next to another part of a name.
+    /// Two-letter parts, which count only next to another part of a name.
     short: HashSet<String>,
-    /// Initials of each name in its order and, for two or more parts, surname first; with their rank in the event's order.
+    /// The initials of each name in its order and, for two or more parts, surname first; with their rank in
+    /// the event's order.
     initials: HashMap<String, (usize, LabelId)>,
     /// The ASCII letters among the initials, as bits.
     letters: u128,
     near: Near,
 }
 
-/// The parts that distance applies to.
+/// The parts that are compared by edit distance.
 struct Near {
     parts: Vec<(String, LabelId)>,
-    /// Which of them begin and which end with a byte. One edit leaves the first letter or the last one in place.
+    /// The parts that begin and those that end with each byte. One edit leaves the first letter or the last
+    /// one unchanged.
     first: [u64; 256],
     last: [u64; 256],
 }
 
-/// How a token relates to the names.
+/// The relation of a token to the names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Link {
     Part(LabelId),
@@ -71,7 +74,7 @@ impl Names {
                 2 => {
                     self.short.insert(folded);
                 }
-                // Of equal parts the first one carried, which is mostly the patient's, keeps its label.
+                // Of equal parts the first keeps its label, which is usually the patient's.
                 _ => {
                     self.parts.entry(folded).or_insert(label);
                 }
@@ -124,7 +127,7 @@ impl Names {
         }
     }
 
-    /// Returns the longest run of parts, initials and what binds them from token `i`, with at least one part
+    /// Returns the longest run of parts, initials and connecting words from token `i`, with at least one part
     /// in it.
     fn name_at(
         &self,
@@ -141,7 +144,7 @@ impl Names {
         let mut label = None;
         let mut typed = true;
         let (mut last, mut at) = (None, i);
-        // A written name has few tokens; what follows is found again from its own start.
+        // A written name has few tokens; a longer run is found again from its own start.
         while at < words.len() && at < i + 12 {
             let link = if at == i {
                 first
@@ -183,7 +186,8 @@ impl Names {
         }
         let (label, mut last) = (label?, last?);
         let mut start = i;
-        // An initial at the end of a name is one only with its stop or beside a comma: "Ruiz A" may be "Ruiz a".
+        // An initial at the end of a name counts only with its stop or next to a comma: "Ruiz A" may be "Ruiz
+        // a".
         while last > start && self.link(last, words, config, vocabulary) == Link::Initial {
             last -= 1;
         }
@@ -229,7 +233,7 @@ impl Names {
         }
     }
 
-    /// "J.P.", "J. P." and, after a word for the patient, "JP".
+    /// Finds "J.P.", "J. P." and, after a word for the patient, "JP".
     fn initials_at(&self, i: usize, words: &Words<'_>, out: &mut Collector<'_>) -> Option<usize> {
         if words.case(i) != Case::Upper || (i > 0 && words.glued(i - 1) && words.get(i - 1) == ".") {
             return None;
@@ -239,8 +243,7 @@ impl Names {
         Some(last + 1)
     }
 
-    /// Returns the last token of the initials that stand at token `i`; of several the first in the event's
-    /// order count.
+    /// Returns the last token of the initials at token `i`; the first of several in the event's order count.
     pub(super) fn initials_end(&self, i: usize, words: &Words<'_>) -> Option<(usize, LabelId)> {
         if self.initials.is_empty() {
             return None;
@@ -304,7 +307,8 @@ impl Default for Near {
     }
 }
 
-/// Returns whether two words are equal but for one letter missing, added, changed, or two neighbours swapped.
+/// Returns whether two words are equal apart from one letter missing, added or changed, or two neighbours
+/// swapped.
 fn within_one(a: &[u8], b: &[u8]) -> bool {
     if a.len().abs_diff(b.len()) > 1 {
         return false;

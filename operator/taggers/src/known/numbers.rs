@@ -1,36 +1,38 @@
-//! Numbers of the patient in other grouping and punctuation: "77 95 458" for 7795458, "(312) 847-5530" for +1 312 847 5530.
+//! Numbers of the patient in other groupings and punctuation: "77 95 458" for 7795458, "(312) 847-5530" for
+//! +1 312 847 5530.
 
 use lethe_core::{Collector, LabelId};
 
 use crate::words::{Case, Words};
 
-/// Fewer letters and digits than this say nothing by themselves.
+/// The fewest letters and digits of a number: shorter ones do not identify anybody.
 const SHORTEST: usize = 4;
 
-/// Tokens that one written number may have: a UUID, whose letters and digits alternate, stays below it.
+/// The most tokens of a written number: a UUID, whose letters and digits alternate, has fewer.
 const MOST_TOKENS: usize = 40;
 
 /// The numbers that one event carries, without separators.
 #[derive(Default)]
 pub(super) struct Numbers {
     keys: Vec<(String, LabelId)>,
-    /// The same as a trie over their bytes, the root first: one step a byte, however many numbers there are.
+    /// The same numbers as a trie over their bytes, with the root first: one step per byte for any number of
+    /// them.
     nodes: Vec<Node>,
 }
 
-/// The beginning of some of the numbers. Its children stand side by side.
+/// The beginning of some of the numbers. Its children are adjacent.
 #[derive(Clone, Copy, Default)]
 struct Node {
     /// Its last byte.
     byte: u8,
     children: u8,
     first_child: u32,
-    /// What it is, if it is a whole number.
+    /// Its label, if it is a whole number.
     label: Option<LabelId>,
 }
 
 impl Numbers {
-    /// Adds an identifier that has digits in it.
+    /// Adds an identifier that contains digits.
     pub(super) fn add(&mut self, value: &str, label: LabelId) {
         let key = bare(value);
         // "MR2605918" is also written without its letters, "007323" without its zeros.
@@ -80,7 +82,7 @@ impl Numbers {
         keys.sort_by(|a, b| a.0.cmp(&b.0));
         keys.dedup_by(|a, b| a.0 == b.0);
         nodes.push(Node::default());
-        // The numbers that begin as each node says, and its length.
+        // The numbers with each node's prefix, and the prefix's length.
         let mut ranges = vec![(0, keys.len(), 0)];
         let mut at = 0;
         while let Some(&(mut from, to, depth)) = ranges.get(at) {
@@ -99,7 +101,7 @@ impl Numbers {
                     ..Node::default()
                 });
                 ranges.push((from, end, depth + 1));
-                // Letters and digits alone: 36 at most.
+                // There are at most 36 children, one for each letter and digit.
                 nodes[at].children += 1;
                 from = end;
             }
@@ -107,7 +109,7 @@ impl Numbers {
         }
     }
 
-    /// Returns the node that one more byte leads to.
+    /// Returns the node for one more byte.
     fn step(&self, node: &Node, byte: u8) -> Option<&Node> {
         let mut children = self.nodes[node.first_child as usize..][..usize::from(node.children)].iter();
         children.find(|child| child.byte == byte)
@@ -159,7 +161,8 @@ impl Numbers {
     }
 }
 
-/// Digits, or letters with digits glued to them or to a hyphen after them, not amid a longer number.
+/// Returns whether a number may start at token `i`: digits, or letters glued to digits or to a hyphen before
+/// them, not amid a longer number.
 fn starts_number(i: usize, words: &Words<'_>) -> bool {
     let amid = i > 0 && words.glued(i - 1) && words.case(i - 1) == Case::Digits;
     match words.case(i) {
@@ -173,14 +176,14 @@ fn starts_number(i: usize, words: &Words<'_>) -> bool {
     }
 }
 
-/// Returns whether digits are glued to the end of what was read: then it is part of a longer number.
+/// Returns whether digits are glued to the end of the number: then it is part of a longer one.
 fn continues(at: usize, words: &Words<'_>) -> bool {
     words.glued(at)
         && (words.case(at + 1) == Case::Digits
             || (words.get(at + 1) == "-" && words.glued(at + 1) && words.case(at + 2) == Case::Digits))
 }
 
-/// Takes in the "(" and "+" that belong to a telephone number.
+/// Extends a span by the "(" and "+" of a telephone number.
 fn with_brackets(first: usize, last: usize, words: &Words<'_>) -> (usize, usize) {
     let closes = (first..last).any(|at| words.get(at) == ")");
     if closes && words.before(first, 1) == "(" || words.before(first, 1) == "+" {
@@ -189,7 +192,7 @@ fn with_brackets(first: usize, last: usize, words: &Words<'_>) -> (usize, usize)
     (first, last)
 }
 
-/// Letters and digits only, in lower case.
+/// Returns the letters and digits in lower case.
 fn bare(value: &str) -> String {
     value
         .chars()

@@ -8,10 +8,11 @@ use crate::known::Labels;
 use crate::words::{Case, Words};
 use lethe_text::fold;
 
-/// Words of one phrase, at most. A longer one is looked for in pieces, so that no phrase makes the text be read many times.
+/// The most words of one phrase. A longer one is searched for in pieces, so that no phrase causes the text to
+/// be read many times.
 const MOST_WORDS: usize = 16;
 
-/// Written short or in full, a street is the same.
+/// The short and the long form of a street's kind are equal.
 const STREET_WORDS: [(&str, &str); 28] = [
     ("street", "st"),
     ("avenue", "ave"),
@@ -46,26 +47,26 @@ const STREET_WORDS: [(&str, &str); 28] = [
 /// The phrases that one event carries, as a trie over words.
 #[derive(Default)]
 pub(super) struct Phrases {
-    /// The numbers of the phrases' words, in short and in full.
+    /// The numbers of the phrases' words, in their short and long forms.
     words: HashMap<String, u32>,
     /// From a node along a word to a node; the root is 0.
     edges: HashMap<(u32, u32), u32>,
-    /// What ends at each node but the root.
+    /// The phrase that ends at each node but the root.
     ends: Vec<Option<End>>,
 }
 
-/// What a phrase is found as.
+/// The label and rule of a phrase.
 #[derive(Clone, Copy)]
 pub(super) struct End {
     pub(super) label: LabelId,
     pub(super) rule: &'static str,
 }
 
-/// A word of the text that no phrase has.
+/// A word of the text that is in no phrase.
 const NO_WORD: u32 = u32::MAX;
 
 impl Phrases {
-    /// Adds a phrase to be found as it is, whatever its case, accents and inner punctuation.
+    /// Adds a phrase that is found in any case and with any accents and inner punctuation.
     pub(super) fn add(&mut self, value: &str, label: LabelId, rule: &'static str) {
         let mut words = Vec::new();
         tokenize(value, |token| {
@@ -103,7 +104,7 @@ impl Phrases {
                 self.ends.push(None);
             }
         }
-        // Of equal phrases the last one carried counts.
+        // Of equal phrases the last one counts.
         if let Some(at) = self.ends.get_mut((node as usize).wrapping_sub(1)) {
             *at = Some(end);
         }
@@ -126,7 +127,7 @@ impl Phrases {
             if zip.len() >= 5 {
                 self.add(&zip.chars().take(5).collect::<String>(), labels.zip, "known.zip");
             }
-            // Two letters are a state's; they are found after their city, never alone.
+            // Two letters are a state's code, which is found after its city, never alone.
             let label = if text.chars().count() == 2 {
                 labels.state
             } else {
@@ -158,7 +159,7 @@ impl Phrases {
     fn longest(&self, i: usize, words: &Words<'_>, numbers: &[u32]) -> Option<(usize, End)> {
         let (mut found, mut node, mut at) = (None, 0, i);
         for n in 0..MOST_WORDS {
-            // Punctuation may come and go between the words: "St. Paul", "123, Main".
+            // Punctuation between the words is optional: "St. Paul", "123, Main".
             let mut marks = 0;
             while n > 0 && words.case(at) == Case::Mark && marks < 2 && at < words.len() {
                 at += 1;
@@ -169,7 +170,7 @@ impl Phrases {
                 break;
             };
             node = next;
-            // A lone ordinary word counts only as it would be written in an address.
+            // A single ordinary word counts only if it is written as in an address.
             if let Some(end) = self.ends[node as usize - 1]
                 && (n > 0 || words.case(i) != Case::Lower)
             {

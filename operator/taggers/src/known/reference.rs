@@ -1,4 +1,5 @@
-//! The rules of `known` as a scan of the text for each value: slow, and easy to see right. Tests compare the member with it.
+//! The rules of `known` as a scan of the text for each value: slow, but easy to verify. Tests compare the
+//! member with it.
 
 use lethe_core::{Collector, LabelId};
 
@@ -6,7 +7,7 @@ use super::dates::{Component, Date, Read};
 use super::phrases::{End, short};
 use crate::words::{Case, Words};
 
-/// Finds each date by itself.
+/// Finds each date separately.
 pub(super) fn dates(dates: &[Date], words: &Words<'_>, label: LabelId, out: &mut Collector<'_>) {
     for date in dates {
         let mut i = 0;
@@ -81,7 +82,7 @@ fn phrase_end(phrase: &[String], i: usize, words: &Words<'_>) -> Option<usize> {
     (phrase.len() > 1 || words.case(i) != Case::Lower).then_some(last)
 }
 
-/// Returns the last token of the first initials, in the event's order, that stand at token `i`.
+/// Returns the last token of the first initials, in the event's order, at token `i`.
 pub(super) fn initials_at(
     initials: &[(Vec<char>, LabelId)],
     i: usize,

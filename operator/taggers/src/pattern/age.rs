@@ -1,6 +1,7 @@
 //! Ages: `53-year-old`, `53 y/o`, `age 53`, `in her 60s`, `fifty-three year old`, `varón de 53 años`, `Edad: 47`.
 //!
-//! In English the number alone is the age, in Spanish the number with its unit: so the corpora of both have it.
+//! In English the age is the number alone, in Spanish the number with its unit, as the corpora of both
+//! languages annotate it.
 
 use super::lexicon::class;
 use super::scan::{Gap, Scan};
@@ -8,7 +9,7 @@ use super::{Hits, Kind};
 
 /// Adds the age whose number starts at token `i`: a digit run or a number word.
 pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
-    // "5-1/2-year-old": the figures belong together.
+    // "5-1/2-year-old": the numbers belong together.
     let half = s.tok(i + 1).mark(b'/')
         && s.tok(i + 2).glued()
         && s.tok(i).glued()
@@ -26,7 +27,7 @@ pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
     let next = s.tok(last + 1);
     let worded = next.letters() || matches!(next.mark, b'-' | b'\'');
     if !worded {
-        // All forms but one have a word behind the number.
+        // All forms but one have a word after the number.
         if let Some(score) = cued(s, i, last, value).filter(|&score| !spelled || score > 0.8) {
             out.push(i, last, Kind::Age, score, "age.cue");
         }
@@ -70,7 +71,7 @@ fn number(s: &Scan<'_>, i: usize) -> Option<(usize, u32)> {
     Some((i, tok.value))
 }
 
-/// "-year-old", " yo", " y/o", "yo", " years of age" behind token `last`.
+/// Recognises "-year-old", " yo", " y/o", "yo", " years of age" after token `last`.
 fn old(s: &Scan<'_>, last: usize) -> Option<(f32, &'static str)> {
     let mut i = last + 1;
     if s.tok(i).mark(b'-') && s.tok(i).gap <= Gap::Blank {
@@ -128,7 +129,8 @@ fn old(s: &Scan<'_>, last: usize) -> Option<(f32, &'static str)> {
     None
 }
 
-/// "53 años", "22 meses": the unit's token, and the score that this is an age and not a time span.
+/// Recognises "53 años", "22 meses": returns the unit's token, and the score that this is an age and not a
+/// time span.
 fn spanish(s: &Scan<'_>, i: usize, last: usize) -> Option<(usize, f32)> {
     let mut unit = last + 1;
     let tok = s.tok(unit);
@@ -170,12 +172,12 @@ fn spanish(s: &Scan<'_>, i: usize, last: usize) -> Option<(usize, f32)> {
     // "varón de 53 años", "paciente mujer, de 53 años", "mujer joven de 30 años", "varón 53 años".
     if s.word_is(i - 1, "de") || one.mark(b',') || one.mark(b'(') || one.is(class::PERSON) {
         let person = (1..=5).any(|back| s.before(i, back).is(class::PERSON));
-        // Weeks are a pregnancy's, unless they are said to be of life.
+        // Weeks are those of a pregnancy, unless they are weeks of life.
         if person && tok.value != 3 {
             return Some((unit, if tok.value == 1 { 0.95 } else { 0.85 }));
         }
     }
-    // "a los 14 años", "con 14 años", "tenía 28 años": spans of months and days are rather times since.
+    // "a los 14 años", "con 14 años", "tenía 28 años": months and days are usually times since an event.
     let years = tok.value == 1;
     let at = one.is(class::AT_AGE);
     // "a los 2 años del trasplante", "con 10 años de residencia".
@@ -191,7 +193,7 @@ fn is_spanish_unit(s: &Scan<'_>, unit: usize) -> bool {
     .any(|word| s.word_is(unit, word) || s.key(unit) == super::fold::key_of(word))
 }
 
-/// "age 53", "aged 53", "age of 53", "Edad: 47", "turned 57", "died at 92".
+/// Recognises "age 53", "aged 53", "age of 53", "Edad: 47", "turned 57", "died at 92".
 fn cued(s: &Scan<'_>, i: usize, last: usize, value: u32) -> Option<f32> {
     if s.measured(last) && !s.tok(last + 1).is(class::TIME_UNIT)
         || s.goes_on(last) && !s.tok(last + 1).is(class::YEARS_SHORT | class::PERSON)
@@ -240,7 +242,7 @@ fn cued(s: &Scan<'_>, i: usize, last: usize, value: u32) -> Option<f32> {
     None
 }
 
-/// "in her 60s", "in his early 60s".
+/// Recognises "in her 60s", "in his early 60s".
 fn decade(s: &Scan<'_>, i: usize) -> bool {
     let plural =
         s.tok(i + 1).glued() && s.word_is(i + 1, "s") || s.tok(i + 1).mark(b'\'') && s.word_is(i + 2, "s");
@@ -254,7 +256,8 @@ fn decade(s: &Scan<'_>, i: usize) -> bool {
     plural && s.tok(i).value.is_multiple_of(10) && s.tok(at).is(class::POSSESSIVE)
 }
 
-/// "53M with", "53 F who", "a 53F admitted": a number, a sex, and a verb or preposition of a history.
+/// Recognises "53M with", "53 F who", "a 53F admitted": a number, a sex, and a verb or preposition of a
+/// history.
 fn sex_behind(s: &Scan<'_>, i: usize, value: u32) -> bool {
     let sex = s.tok(i + 1);
     let good = (18..=110).contains(&value)

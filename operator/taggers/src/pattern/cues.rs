@@ -2,10 +2,10 @@
 
 use super::{Kind, Language};
 
-/// What must stand between a cue and its value.
+/// The token required between a cue and its value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
-    /// Nothing: the words say it all.
+    /// None: the words suffice.
     Nothing,
     /// A colon, a number sign, or a number word.
     Mark,
@@ -13,17 +13,17 @@ pub(crate) enum Need {
     Number,
 }
 
-/// Words behind which an identifier stands.
+/// Words after which an identifier stands.
 pub(crate) struct Cue {
     /// The phrases, folded, separated by `|`.
     pub(crate) phrases: &'static str,
-    /// What the identifier is.
+    /// The kind of identifier.
     pub(crate) kind: Kind,
-    /// What must stand before the value.
+    /// The token required before the value.
     pub(crate) need: Need,
-    /// The fewest digits that make a value.
+    /// The fewest digits of a value.
     pub(crate) digits: u8,
-    /// The language whose notes have it; `None` for any.
+    /// The language of the notes in which it counts; `None` for any.
     pub(crate) language: Option<Language>,
     /// Its rule.
     pub(crate) rule: &'static str,

@@ -4,7 +4,7 @@ use super::lexicon::class;
 use super::scan::{Gap, Scan};
 use super::{Hits, Kind};
 
-/// A date in figures that starts at a token.
+/// A numeric date that starts at a token.
 pub(crate) struct Numeric {
     /// Its last token.
     pub(crate) last: usize,
@@ -16,10 +16,10 @@ pub(crate) struct Numeric {
 
 const DAY: std::ops::RangeInclusive<u32> = 1..=31;
 const MONTH: std::ops::RangeInclusive<u32> = 1..=12;
-/// Years that notes speak of.
+/// The years that occur in notes.
 pub(crate) const YEAR: std::ops::RangeInclusive<u32> = 1850..=2100;
 
-/// Adds the date in figures that starts at digit run `i`.
+/// Adds the numeric date that starts at digit run `i`.
 pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
     let Some((mark, second)) = separator(s, i) else {
         if compact(s, i) {
@@ -41,7 +41,7 @@ pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
         out.push(i, i, Kind::Date, 0.9, "date.compact");
         return;
     }
-    // Two parts are both in figures: a Roman month stands only in a date of three parts.
+    // In a date of two parts both are digits: a Roman month occurs only in a date of three parts.
     if !s.tok(second).digits() {
         return;
     }
@@ -52,7 +52,7 @@ pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
 }
 
-/// `i`, or the shortened day of the week before it: "Mon 8/18".
+/// Returns `i`, or the abbreviated day of the week before it: "Mon 8/18".
 fn with_short_weekday(s: &Scan<'_>, i: usize) -> usize {
     let day = if matches!(s.before(i, 1).mark, b'.' | b',') {
         i - 2
@@ -72,7 +72,7 @@ pub(crate) fn whole(s: &Scan<'_>, i: usize) -> Option<Numeric> {
     whole_by(s, i, mark, second)
 }
 
-/// As [`whole`], where what [`separator`] returns is known.
+/// Recognises a date as [`whole`] does, given the result of [`separator`].
 fn whole_by(s: &Scan<'_>, i: usize, mark: u8, second: usize) -> Option<Numeric> {
     let (again, third) = separator(s, second)?;
     if mark != again || !s.tok(third).digits() {
@@ -126,7 +126,7 @@ fn whole_by(s: &Scan<'_>, i: usize, mark: u8, second: usize) -> Option<Numeric> 
     None
 }
 
-/// Returns the separator behind token `i` and the token behind that, if both stand as in a date.
+/// Returns the separator after token `i` and the token after that, if both can be part of a date.
 fn separator(s: &Scan<'_>, i: usize) -> Option<(u8, usize)> {
     let mark = s.tok(i + 1);
     let next = s.tok(i + 2);
@@ -135,8 +135,8 @@ fn separator(s: &Scan<'_>, i: usize) -> Option<(u8, usize)> {
     (matches!(mark.mark, b'/' | b'-' | b'.') && close && next.wordlike()).then_some((mark.mark, i + 2))
 }
 
-/// Returns whether a date may end with token `last`: no further part, no letters, save the `T` of a
-/// timestamp.
+/// Returns whether a date may end with token `last`: no further part and no letters follow, except the `T` of
+/// a timestamp.
 fn ends(s: &Scan<'_>, last: usize, mark: u8) -> bool {
     let next = s.tok(last + 1);
     if !next.glued() {
@@ -147,7 +147,7 @@ fn ends(s: &Scan<'_>, last: usize, mark: u8) -> bool {
     }
     let behind = s.tok(last + 2);
     match next.mark {
-        // A range goes on with a dash, a time with a colon or a full stop.
+        // A range continues with a dash, a time with a colon or a full stop.
         b'-' => !behind.digits() || !behind.glued() || mark != b'-' && s.tok(last + 3).mark(mark),
         b'/' | b'.' => !(behind.glued() && behind.digits()),
         _ => true,
@@ -165,7 +165,7 @@ pub(crate) fn roman(word: &[u8]) -> Option<u32> {
         .map(|i| i as u32 + 1)
 }
 
-/// `20220318` behind a word that announces a date.
+/// Returns whether a word before `20220318` announces a date.
 fn compact(s: &Scan<'_>, i: usize) -> bool {
     let tok = s.tok(i);
     if tok.len != 8 || s.goes_on(i) && !s.word_is(i + 1, "t") {
@@ -183,7 +183,7 @@ fn compact(s: &Scan<'_>, i: usize) -> bool {
     (iso || other) && date_cue(s, i)
 }
 
-/// `03/2022`: a month and a year with four digits.
+/// Recognises `03/2022`: a month and a year with four digits.
 fn month_and_year(s: &Scan<'_>, i: usize) -> Option<usize> {
     let (mark, last) = separator(s, i)?;
     let good = s.tok(i).number(1..=2, MONTH)
@@ -195,11 +195,12 @@ fn month_and_year(s: &Scan<'_>, i: usize) -> Option<usize> {
     good.then_some(last)
 }
 
-/// `3/18`: a month and a day, or a day and a month, weighed by what stands around it.
+/// Recognises `3/18`: a month and a day, or a day and a month, with a score that depends on surrounding
+/// words.
 fn partial(s: &Scan<'_>, i: usize) -> Option<(usize, f32)> {
     let (mark, last) = separator(s, i)?;
     let (a, b) = (s.tok(i), s.tok(last));
-    // "10/99": a month and a year, where a word says so.
+    // "10/99" is a month and a year if a word says so.
     let aged = a.number(1..=2, MONTH) && b.number(2..=2, 50..=99) && mark == b'/' && b.glued();
     if aged && date_cue(s, i) && !s.goes_on(last) && !s.measured(last) {
         return Some((last, 0.7));
@@ -210,9 +211,9 @@ fn partial(s: &Scan<'_>, i: usize) -> Option<(usize, f32)> {
     if !fits || !b.glued() || mark == b'.' || s.measured(last) {
         return None;
     }
-    // A range, "03/12-03/15", is two dates; anything else that goes on is no date.
+    // A range, "03/12-03/15", is two dates; any other continuation means that it is not a date.
     let range = s.tok(last + 1).mark(b'-') && s.tok(last + 2).glued() && s.tok(last + 3).mark(b'/');
-    // "in 5/6,4. Hernia": the next item of a list without its blank.
+    // "in 5/6,4. Hernia": the next item of a list without a blank.
     let item = s.tok(last + 1).mark(b',') && s.tok(last + 2).len == 1 && s.tok(last + 3).mark(b'.');
     if s.goes_on(last) && !range && !item || (s.tok(last + 1).glued() && s.tok(last + 1).mark(b'/')) {
         return None;

@@ -17,8 +17,8 @@ pub(crate) enum Case {
     Mixed,
 }
 
-/// Returns a word folded to unaccented lower-case letters, and its case. A word that is longer than sixteen
-/// letters or holds letters beyond Latin-1 folds to 0, which is no word's key.
+/// Returns a word folded to unaccented lower-case letters, and its case. A word longer than sixteen letters
+/// or with letters beyond Latin-1 folds to 0, which is no word's key.
 pub(crate) fn fold(bytes: &[u8]) -> (Key, Case) {
     let mut word = [0; 16];
     if bytes.len() <= word.len() {
@@ -30,7 +30,7 @@ pub(crate) fn fold(bytes: &[u8]) -> (Key, Case) {
     fold_any(bytes)
 }
 
-/// As [`fold`] of `text[start..end]`, without a copy where sixteen bytes can be read at once.
+/// Returns [`fold`] of `text[start..end]`, without a copy if sixteen bytes can be read at once.
 pub(crate) fn fold_at(text: &[u8], start: usize, end: usize) -> (Key, Case) {
     if end - start <= 16
         && let Some(word) = text.get(start..start + 16).and_then(|word| word.try_into().ok())
@@ -41,8 +41,8 @@ pub(crate) fn fold_at(text: &[u8], start: usize, end: usize) -> (Key, Case) {
     fold(&text[start..end])
 }
 
-/// Folds a word of `len` ASCII letters, the lowest byte first; `None` if it has others. All letters at once: bit 5 of a
-/// letter is its case.
+/// Folds a word of `len` ASCII letters, the lowest byte first; `None` if it has other bytes. All letters are
+/// folded at once: bit 5 of a letter is its case.
 fn fold_ascii(word: u128, len: usize) -> Option<(Key, Case)> {
     const ONES: u128 = u128::from_le_bytes([1; 16]);
     let mask = if len >= 16 {
@@ -80,7 +80,7 @@ fn fold_any(bytes: &[u8]) -> (Key, Case) {
                 0xc3 => (LATIN[usize::from(next & 0x3f)], next < 0x9f, 2),
                 0xc2 if next == 0xba => (b'o', false, 2),
                 0xc2 if next == 0xaa => (b'a', false, 2),
-                // Combining accents change no letter.
+                // Combining accents do not change a letter.
                 0xcc => {
                     i += 2;
                     continue;

@@ -1,6 +1,6 @@
-//! What the recognisers find in a note, and which of two findings stays.
+//! The findings of the recognisers in a note, and the choice between two that overlap.
 
-/// What patterns find. The order is that of [`LABELS`].
+/// The kinds of findings, in the order of [`LABELS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -26,7 +26,7 @@ pub(crate) enum Kind {
     Room,
 }
 
-/// The label of the 2014 i2b2 track that each [`Kind`] is reported under.
+/// The 2014 i2b2 label for each [`Kind`].
 pub(crate) const LABELS: [&str; 20] = [
     "DATE",
     "AGE",
@@ -64,7 +64,7 @@ pub(crate) struct Hit {
 #[derive(Default)]
 pub(crate) struct Hits {
     pub(crate) found: Vec<Hit>,
-    /// One past the last token of the last URL: what lies inside it starts no other.
+    /// One past the last token of the last URL: no other URL starts inside it.
     pub(crate) url_end: usize,
 }
 
@@ -79,7 +79,7 @@ impl Hits {
         });
     }
 
-    /// Leaves the better of any two findings that overlap: the surer, then the longer.
+    /// Keeps the better of any two findings that overlap: the one with the higher score, then the longer.
     pub(crate) fn settle(&mut self) {
         self.found
             .sort_by_key(|hit| (hit.first, std::cmp::Reverse(hit.last)));

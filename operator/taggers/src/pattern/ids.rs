@@ -1,4 +1,4 @@
-//! Identifiers behind the words that announce them: "MRN", "policy number", "NºCol".
+//! Identifiers after words that announce them: "MRN", "policy number", "NºCol".
 
 use lethe_text::check;
 
@@ -8,20 +8,20 @@ use super::lexicon::class;
 use super::scan::{Gap, Scan};
 use super::{Hits, Kind};
 
-/// A value behind a cue, or standing alone.
+/// A value after a cue, or alone.
 #[derive(Clone, Copy)]
 pub(crate) struct Value {
     /// Its first token.
     pub(crate) first: usize,
     /// Its last token.
     pub(crate) last: usize,
-    /// How many digits it has.
+    /// The number of its digits.
     pub(crate) digits: usize,
-    /// How many bytes of letters it has.
+    /// The number of bytes of its letters.
     pub(crate) letters: usize,
 }
 
-/// Adds the identifier behind the cue that ends with token `i`.
+/// Adds the identifier after the cue that ends with token `i`.
 pub(crate) fn behind_cue(s: &Scan<'_>, i: usize, out: &mut Hits) {
     let mut at = i + 1;
     let (mut marked, mut numbered, mut breaks) = (false, false, 0);
@@ -41,7 +41,7 @@ pub(crate) fn behind_cue(s: &Scan<'_>, i: usize, out: &mut Hits) {
             _ if tok.is(class::LINK) && tok.gap > Gap::None && !s.tok(at + 1).glued() => {}
             _ if s.bytes(at) == "°".as_bytes() || s.word_is(at, "s") && s.before(at, 1).mark(b'\'') => {}
             _ if numbered_abbreviation(s, at) => numbered = true,
-            // "CIPA: nhc-123": the second cue is no part of the value.
+            // "CIPA: nhc-123": the second cue is not part of the value.
             _ if is_record_cue(s, at)
                 && s.tok(at + 1).glued()
                 && matches!(s.tok(at + 1).mark, b'-' | b':' | b'.')
@@ -53,7 +53,7 @@ pub(crate) fn behind_cue(s: &Scan<'_>, i: usize, out: &mut Hits) {
     let before_i = s.before(i, 1);
     numbered |= before_i.is(class::NUMBER_WORD)
         || s.before(i, 2).is(class::NUMBER_WORD) && (before_i.mark(b'.') || before_i.is(class::OF));
-    // "mg/dl 13-17": the end of a unit is no cue.
+    // "mg/dl 13-17": the end of a unit is not a cue.
     if s.tok(i).glued() && before_i.mark(b'/') && s.before(i, 2).is(class::UNIT) {
         return;
     }
@@ -127,7 +127,7 @@ pub(crate) fn behind_cue(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
 }
 
-/// Returns whether token `at` is by itself a cue of record numbers.
+/// Returns whether token `at` alone is a cue of record numbers.
 fn is_record_cue(s: &Scan<'_>, at: usize) -> bool {
     let phrases = s.lexicon.cues(s.tok(at).cue);
     phrases
@@ -135,14 +135,14 @@ fn is_record_cue(s: &Scan<'_>, at: usize) -> bool {
         .any(|phrase| phrase.before.is_empty() && CUES[phrase.cue].kind == Kind::Mrn)
 }
 
-/// "n.", "n°" as a number word: too short a word to be one without its mark.
+/// Returns whether "n.", "n°" is a number word: it is too short to count without its punctuation.
 fn numbered_abbreviation(s: &Scan<'_>, at: usize) -> bool {
     s.word_is(at, "n")
         && (s.tok(at + 1).mark(b'.') || s.bytes(at + 1) == "°".as_bytes() || s.tok(at + 1).is(class::ORDINAL))
 }
 
 /// Returns whether the words of a phrase, nearest first, stand before token `i`; full stops and apostrophes
-/// do not count.
+/// are ignored.
 fn spoken(s: &Scan<'_>, i: usize, before: &[super::fold::Key]) -> bool {
     let mut at = i;
     for &word in before {
@@ -157,7 +157,7 @@ fn spoken(s: &Scan<'_>, i: usize, before: &[super::fold::Key]) -> bool {
     true
 }
 
-/// Returns whether a value is of the kind that the cue announces.
+/// Returns whether a value can be of the kind that the cue announces.
 fn fits(s: &Scan<'_>, cue: &Cue, value: Value, marked: bool, wrapped: bool) -> bool {
     let _ = wrapped;
     if value.digits < usize::from(cue.digits) || value.digits > 24 {
@@ -165,7 +165,7 @@ fn fits(s: &Scan<'_>, cue: &Cue, value: Value, marked: bool, wrapped: bool) -> b
     }
     match cue.kind {
         Kind::Ssn => matches!(value.digits, 4 | 9) && value.letters == 0,
-        // A plate of steel is no plate of a car.
+        // A plate of steel is not a vehicle's plate.
         Kind::Vehicle => {
             let upper = (value.first..=value.last)
                 .all(|k| !s.tok(k).letters() || s.tok(k).case != Case::Lower)
@@ -177,8 +177,8 @@ fn fits(s: &Scan<'_>, cue: &Cue, value: Value, marked: bool, wrapped: bool) -> b
     }
 }
 
-/// Returns the value that starts at token `at`: words and numbers glued by hyphens, slashes and stops, and
-/// groups of digits with blanks.
+/// Returns the value that starts at token `at`: words and numbers joined by hyphens, slashes and full stops,
+/// and groups of digits with blanks.
 ///
 /// `long`: further groups may follow a first one of any length, as in Spanish insurance numbers.
 pub(crate) fn value(s: &Scan<'_>, at: usize, long: bool) -> Option<Value> {
@@ -189,7 +189,7 @@ pub(crate) fn value(s: &Scan<'_>, at: usize, long: bool) -> Option<Value> {
     let mut groups = 1;
     let plain = |value: &Value| value.letters == 0 && value.first == value.last;
     let most = if long { 14 } else { 12 };
-    // "HAR 013", "FN 0383": letters apart from their figures are capitals.
+    // "HAR 013", "FN 0383": letters separated from their digits are capitals.
     let spaced = s.tok(at).case == Case::Upper || s.tok(at).len == 1 || s.caseless || value.digits > 0;
     let mut short = plain(&value) && (s.tok(at).len <= 4 || long)
         || spaced
@@ -227,24 +227,24 @@ pub(crate) fn value(s: &Scan<'_>, at: usize, long: bool) -> Option<Value> {
     if value.digits == 0 || (s.measured(value.last) || unit) && value.digits < 6 {
         return None;
     }
-    // A lower-case word glued to digits is a word: "stage3".
+    // A lower-case word joined to digits is a word: "stage3".
     Some(value)
 }
 
-/// Tokens that an identifier has at most.
+/// The most tokens of an identifier.
 pub(crate) const MOST_TOKENS: usize = 16;
 
-/// A run of tokens that was read, and where reading ended.
+/// A run of tokens that was read, and the end of the reading.
 #[derive(Clone, Copy)]
 pub(crate) struct Chunk {
     value: Value,
     /// The token after the last that was read.
     end: usize,
-    /// Whether the run ends there; else it has more tokens than were read.
+    /// Whether the run ends there; otherwise it has more tokens.
     whole: bool,
 }
 
-/// Returns the run of tokens without blanks from `at` that an identifier may be: its last token is a word or
+/// Returns the run of tokens without blanks from `at` that may be an identifier: its last token is a word or
 /// number.
 ///
 /// A long run has many candidates: each continues from the one before, so that no token is read sixteen times.
@@ -270,7 +270,7 @@ pub(crate) fn chunk(s: &Scan<'_>, at: usize) -> Value {
 }
 
 impl Chunk {
-    /// Returns the run from token `at` on, one of those that were read.
+    /// Returns the part of the run from token `at` on, which must be one that was read.
     fn from(mut self, s: &Scan<'_>, at: usize) -> Self {
         for tok in (self.value.first..at).map(|i| s.tok(i)) {
             if tok.digits() {
@@ -284,7 +284,7 @@ impl Chunk {
         self
     }
 
-    /// Reads one more token, or finds that the run is whole.
+    /// Reads one more token, or detects the end of the run.
     fn next(&mut self, s: &Scan<'_>) {
         let (k, value) = (self.end, &mut self.value);
         let tok = s.tok(k);
@@ -302,7 +302,7 @@ impl Chunk {
             }
         } else {
             let binds = matches!(tok.mark, b'-' | b'/' | b'_' | b'.') && next.glued() && next.wordlike();
-            // A full stop without its blank: "8735510.Domicilio".
+            // "8735510.Domicilio": a full stop without its blank.
             let stops = tok.mark(b'.') && next.letters() && next.len > 2;
             self.whole = !binds || stops;
         }
@@ -332,7 +332,7 @@ mod tests {
             let s = Scan::new(batch.note(0), &lexicon, &mut toks);
             let alone = Scan::new(batch.note(0), &lexicon, &mut again);
             let parts = |value: Value| (value.first, value.last, value.digits, value.letters);
-            // In order, as a note is read, and then in any.
+            // In order, as a note is read, and then in any order.
             for at in s.positions().chain(asked.into_iter().map(|i| i + FIRST)) {
                 alone.chunk.set(None);
                 prop_assert_eq!(parts(chunk(&s, at)), parts(chunk(&alone, at)), "{:?} at {}", &text, at);

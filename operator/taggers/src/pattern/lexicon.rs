@@ -1,7 +1,8 @@
-//! The words that patterns hang on, in one table that is looked up once a token.
+//! The words for patterns, in one table with one look-up per token.
 //!
-//! A word is known by its letters folded to unaccented lower case. Looking it up gives a set of classes (a month, a unit of
-//! time, a street suffix ...), a number (which month, which unit) and the identifier cue that ends with it.
+//! A word's key is its letters folded to unaccented lower case. Its entry has a set of classes (a month, a
+//! unit of time, a street suffix ...), a number (which month, which unit) and the identifier cue that ends
+//! with it.
 
 use lethe_text::{calendar, numbers};
 
@@ -24,9 +25,9 @@ macro_rules! classes {
 }
 
 classes! {
-    /// A month that can be nothing else; its number is the value.
+    /// A word that is always a month; its number is the value.
     MONTH,
-    /// A month's name that is also another word, or a short form: counts only next to a number.
+    /// A month's name that is also another word, or an abbreviation: counts only next to a number.
     MONTH_WEAK,
     /// A day of the week.
     WEEKDAY,
@@ -34,9 +35,9 @@ classes! {
     WEEKDAY_SHORT,
     /// A month that may stand before its day, as in English.
     MONTH_FIRST,
-    /// What a span of time is of, in Spanish: "evolución", "seguimiento".
+    /// In Spanish, the subject of a time span: "evolución", "seguimiento".
     SPAN_OF,
-    /// What makes a span of time out of an age, in Spanish: "después", "más".
+    /// In Spanish, a word that makes an age a time span: "después", "más".
     SPAN_AFTER,
     /// Words that may stand before an age, in Spanish: "los", "con", "tenía".
     AT_AGE,
@@ -54,13 +55,13 @@ classes! {
     NUMBER,
     /// Years, months, weeks, days: values 1 to 4.
     TIME_UNIT,
-    /// "yo", "y", "yr" behind a number.
+    /// "yo", "y", "yr" after a number.
     YEARS_SHORT,
     /// "old".
     OLD,
     /// "age", "edad".
     AGE_CUE,
-    /// Somebody whose age follows or precedes.
+    /// A person whose age follows or precedes.
     PERSON,
     /// "died", "alive", "turned": an age follows.
     LIFE,
@@ -74,7 +75,7 @@ classes! {
     FAX,
     /// Pager.
     PAGER,
-    /// Words by which people are reached: "call", "page".
+    /// Words for reaching a person: "call", "page".
     REACH,
     /// "ext", "extension".
     EXTENSION,
@@ -82,7 +83,7 @@ classes! {
     NUMBER_WORD,
     /// Words that may stand between a cue and its value.
     LINK,
-    /// Ends an English street name without doubt.
+    /// Always ends an English street name.
     STREET,
     /// Ends an English street name, but is also another word.
     STREET_WEAK,
@@ -90,9 +91,9 @@ classes! {
     CALLE,
     /// "apt", "suite", "unit".
     APARTMENT,
-    /// Parts of a Spanish address behind the number: "izq", "bajo".
+    /// In Spanish, parts of an address after the number: "izq", "bajo".
     FLOOR,
-    /// Words of the names of Spanish institutions and titles: no part of a street's name.
+    /// Words of the names of Spanish institutions and titles, which are not part of a street's name.
     INSTITUTION,
     /// Two-letter State.
     STATE_CODE,
@@ -104,7 +105,7 @@ classes! {
     ROOM,
     /// Top-level domain.
     TLD,
-    /// Grammatical word that is part of no name of a street.
+    /// A grammatical word that is not part of a street's name.
     FUNCTION,
     /// "MD", "RN".
     CREDENTIAL,
@@ -112,7 +113,7 @@ classes! {
     TITLE,
     /// Before a fraction or score.
     SCORE_BEFORE,
-    /// Behind a fraction or score.
+    /// After a fraction or score.
     SCORE_AFTER,
     /// "st", "nd", "rd", "th"; in Spanish "o", "a", "er".
     ORDINAL,
@@ -126,7 +127,7 @@ classes! {
     OF,
     /// "postal", "zip", "CP".
     POSTAL,
-    /// "from", "version", "section": before dotted numbers that are no address.
+    /// "from", "version", "section": before dotted numbers that are not addresses.
     DOTTED,
     /// "address", "domicilio": the rest of the line is an address.
     ADDRESS,
@@ -139,18 +140,18 @@ classes! {
 
 }
 
-/// What the table says of a word.
+/// The table's entry for a word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// [`class`] bits.
     pub(crate) class: u64,
-    /// The number behind a month, a unit of time or a number word.
+    /// The number of a month, a unit of time or a number word.
     pub(crate) value: u8,
     /// One more than the index into [`Lexicon::cues`]; 0 for none.
     pub(crate) cue: u8,
 }
 
-/// An identifier cue, ready to be matched backwards from its last word.
+/// An identifier cue, prepared for backward matching from its last word.
 pub(crate) struct Phrase {
     /// The words before the last one, nearest first.
     pub(crate) before: Vec<Key>,
@@ -169,7 +170,7 @@ const SLOTS: usize = 1 << 12;
 const MAYBE: usize = 1 << 15;
 
 impl Lexicon {
-    /// Builds the table of these languages.
+    /// Builds the table for these languages.
     pub(crate) fn new(languages: &[Language]) -> Self {
         let mut lexicon = Self {
             slots: vec![(0, Entry::default()); SLOTS],
@@ -220,7 +221,7 @@ impl Lexicon {
                 });
             }
         }
-        // The longest phrase speaks first: "license plate" before "plate".
+        // The longest phrase comes first: "license plate" before "plate".
         for group in &mut lexicon.cues {
             group.sort_by_key(|phrase| std::cmp::Reverse(phrase.before.len()));
         }
@@ -235,7 +236,7 @@ impl Lexicon {
         }
     }
 
-    /// What is known of a folded word.
+    /// Returns the entry of a folded word.
     pub(crate) fn get(&self, key: Key) -> Entry {
         let hash = hash(key);
         let bit = hash % MAYBE;

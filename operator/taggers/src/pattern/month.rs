@@ -30,7 +30,7 @@ pub(crate) fn at(s: &Scan<'_>, m: usize, out: &mut Hits) {
         {
             return;
         }
-        // "2 may" and "3 mar" are dates only where capitals or a year say so.
+        // "2 may" and "3 mar" are dates only if capitals or a year show it.
         let certain =
             strong || last > m || s.tok(m).case != Case::Lower || s.before(m, 1).is(class::OF) || s.caseless;
         let verb = s.word_is(m, "may") && last == m && s.tok(m).case == Case::Lower;
@@ -52,7 +52,7 @@ pub(crate) fn at(s: &Scan<'_>, m: usize, out: &mut Hits) {
             || s.caseless
             || last > day
             || s.before(m, 1).is(class::DATE_CUE);
-        // In Spanish the day stands first: "Mayo 1" is a score, "abril-08" a month and its year.
+        // In Spanish the day comes first: "Mayo 1" is a score, "abril-08" a month and its year.
         let dashed = s.tok(m + 1).glued() && matches!(s.tok(m + 1).mark, b'-' | b'/');
         let known = last > day
             || dashed
@@ -79,7 +79,7 @@ pub(crate) fn at(s: &Scan<'_>, m: usize, out: &mut Hits) {
     }
 }
 
-/// `first`, or the day of the week that stands before it: "Sunday, January 27".
+/// Returns `first`, or the day of the week before it: "Sunday, January 27".
 fn with_weekday(s: &Scan<'_>, first: usize) -> usize {
     let day = if s.before(first, 1).mark(b',') || s.before(first, 1).mark(b'.') {
         first - 2
@@ -190,7 +190,7 @@ fn day_ending(s: &Scan<'_>, i: usize) -> Option<usize> {
     (ordinal && (tok.glued() || apart)).then_some(day)
 }
 
-/// Returns the last token of the day (or the range of days) behind the month at `m`.
+/// Returns the last token of the day (or the range of days) after the month at `m`.
 fn day_after(s: &Scan<'_>, m: usize) -> Option<usize> {
     let mut i = m + 1;
     if matches!(s.tok(i).mark, b'.' | b'-' | b'/' | b',') && s.tok(i).glued() {
@@ -203,7 +203,7 @@ fn day_after(s: &Scan<'_>, m: usize) -> Option<usize> {
         return None;
     }
     let last = with_ordinal(s, i);
-    // A time, a dose and a decimal are no day.
+    // A time, a dose and a decimal are not days.
     if last == i
         && s.tok(i + 1).glued()
         && (s.tok(i + 1).mark(b':') && s.tok(i + 2).number(2..=2, 0..=59) && s.tok(i + 2).glued())
@@ -238,7 +238,7 @@ fn day_after(s: &Scan<'_>, m: usize) -> Option<usize> {
     Some(last)
 }
 
-/// `i`, or the ordinal ending behind it.
+/// Returns `i`, or the ordinal ending after it.
 fn with_ordinal(s: &Scan<'_>, i: usize) -> usize {
     let next = s.tok(i + 1);
     if next.is(class::ORDINAL) && next.glued() {
@@ -248,9 +248,9 @@ fn with_ordinal(s: &Scan<'_>, i: usize) -> usize {
     }
 }
 
-/// Returns the last token of the year behind token `i`; `i` itself where none stands.
+/// Returns the last token of the year after token `i`, or `i` itself if there is none.
 ///
-/// `short`: two bare digits count too, as in "12 Mar 98".
+/// `short`: two digits without a mark count too, as in "12 Mar 98".
 pub(crate) fn year_after(s: &Scan<'_>, i: usize, short: bool) -> usize {
     let mut at = i + 1;
     let mut bound = false;
@@ -282,7 +282,7 @@ pub(crate) fn year_after(s: &Scan<'_>, i: usize, short: bool) -> usize {
         return at + 1;
     }
     let tight = bound || year.glued();
-    // A full stop and two digits is "Mar.98"; a bare "Mar 98" is a day that no month has.
+    // A full stop and two digits is "Mar.98"; a bare "Mar 98" counts because no month has that day.
     let two = year.number(2..=2, 0..=99)
         && (tight || short || year.value > 31)
         && !(s.tok(at + 1).mark(b':') && s.tok(at + 1).glued() && s.tok(at + 2).digits());
@@ -293,14 +293,14 @@ pub(crate) fn year_after(s: &Scan<'_>, i: usize, short: bool) -> usize {
     if good || range || stamp { at } else { i }
 }
 
-/// Returns whether the month at `m` stands for a date all by itself: "in March", "last June".
+/// Returns whether the month at `m` is a date on its own: "in March", "last June".
 fn alone(s: &Scan<'_>, m: usize) -> bool {
     if s.tok(m).case == Case::Lower && !s.caseless && s.tok(m).value != 0 && !spanish(s, m) {
         return false;
     }
     let before = s.before(m, 1);
     let modified = before.is(class::PART_OF) || before.mark(b'-') && s.before(m, 2).is(class::PART_OF);
-    // "reviewed January": a capital in a sentence that has others without.
+    // "reviewed January": a capital in a sentence that also has words without one.
     let dated = before.is(class::DATE_CUE)
         && before.case == Case::Lower
         && s.tok(m).case == Case::Title

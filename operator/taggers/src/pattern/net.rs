@@ -4,7 +4,7 @@ use super::lexicon::class;
 use super::scan::{Gap, Scan};
 use super::{Hits, Kind};
 
-/// The most tokens that one address is followed over, so that a text without blanks costs no more than one with.
+/// The most tokens of an address, so that a text without blanks costs no more than one with blanks.
 const REACH: usize = 32;
 
 /// Adds the e-mail address around the `@` at token `i`.
@@ -20,7 +20,7 @@ pub(crate) fn email(s: &Scan<'_>, i: usize, out: &mut Hits) {
     while first < i && !s.tok(first).wordlike() {
         first += 1;
     }
-    // "E-mail.jperez@..." with a mark where a blank should be.
+    // "E-mail.jperez@..." has a punctuation mark instead of a blank.
     if first + 3 < i && s.word_is(first, "e") && s.word_is(first + 2, "mail") && s.tok(first + 3).mark != 0 {
         first += 4;
     }
@@ -30,7 +30,7 @@ pub(crate) fn email(s: &Scan<'_>, i: usize, out: &mut Hits) {
     out.push(first, last, Kind::Email, 1.0, "email");
 }
 
-/// Returns the last token of the host name that starts at `i`: labels with full stops between, the last of
+/// Returns the last token of the host name that starts at `i`: labels separated by full stops, the last of
 /// letters.
 fn host(s: &Scan<'_>, i: usize) -> Option<usize> {
     let (mut at, mut last) = (i, None);
@@ -101,7 +101,7 @@ pub(crate) fn bare_url(s: &Scan<'_>, i: usize, out: &mut Hits) {
         .iter()
         .any(|tld| s.word_is(i, tld));
     let label = s.before(i, 2);
-    // A missing blank behind a full stop, "given.Net", has other capitals.
+    // "given.Net", a full stop without its blank, has other capitals.
     let even = label.case == s.tok(i).case;
     if goes_on || !s.tok(first).wordlike() || !even || label.len < 2 || !label.letters() {
         return;
@@ -113,7 +113,8 @@ pub(crate) fn bare_url(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
 }
 
-/// Adds the URL from `first` to the end of its run of tokens without blanks, less the punctuation of the sentence.
+/// Adds the URL from `first` to the end of its run of tokens without blanks, without the punctuation of the
+/// sentence.
 fn finish(s: &Scan<'_>, first: usize, from: usize, score: f32, rule: &'static str, out: &mut Hits) {
     let mut last = from;
     while last < from + 4 * REACH
@@ -183,7 +184,8 @@ pub(crate) fn hexadecimal(s: &Scan<'_>, i: usize, out: &mut Hits) {
         } else if tok.mark(b':') || tok.mark(b'-') {
             pairs &= group == 2;
             dashes += u32::from(tok.mark(b'-'));
-            // No address from here on: hyphens part pairs alone, and none has more groups than IPv6.
+            // No address can start here: hyphens separate only pairs, and no address has more groups than
+            // IPv6.
             if !pairs && dashes > 0 || groups > 8 {
                 return;
             }
@@ -207,11 +209,11 @@ pub(crate) fn hexadecimal(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
 }
 
-/// Returns whether token `i` may start an address in hexadecimal: a short first group and a colon or hyphen
-/// glued behind.
+/// Returns whether token `i` may start a hexadecimal address: a short first group with a colon or hyphen
+/// joined after it.
 pub(crate) fn may_be_hexadecimal(s: &Scan<'_>, i: usize) -> bool {
     let tok = s.tok(i);
-    // A hyphen parts pairs alone.
+    // A hyphen separates only pairs.
     let pair = tok.len == 2 || !s.tok(i + 1).mark(b'-');
     if tok.len > 4 || !pair || tok.glued() && s.before(i, 1).wordlike() || s.continues(i) {
         return false;

@@ -1,11 +1,11 @@
-//! Short numbers: seven digits, extensions and pagers near a person who is reached there.
+//! Short numbers: seven digits, extensions and pagers near a person who can be reached there.
 
 use super::lexicon::class;
 use super::phone::{Cue, cue, extension};
 use super::scan::{Gap, Scan};
 use super::{Hits, Kind};
 
-/// Adds the number behind "ext." at token `i`, which follows no longer number.
+/// Adds the number after "ext." at token `i`, which does not follow a longer number.
 pub(crate) fn bare_extension(s: &Scan<'_>, i: usize, out: &mut Hits) {
     let mut at = i + 1;
     while at < i + 3 && matches!(s.tok(at).mark, b'.' | b':' | b'#') {
@@ -18,7 +18,7 @@ pub(crate) fn bare_extension(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
 }
 
-/// Adds the extension or pager in "page Cooper at 5254" behind the verb at `i`.
+/// Adds the extension or pager in "page Cooper at 5254" after the verb at `i`.
 pub(crate) fn reached(s: &Scan<'_>, i: usize, out: &mut Hits) {
     for at in i + 1..i + 6 {
         if s.tok(at).gap > Gap::Line {
@@ -31,7 +31,7 @@ pub(crate) fn reached(s: &Scan<'_>, i: usize, out: &mut Hits) {
         let number = if sign { at + 2 } else { at + 1 };
         let tok = s.tok(number);
         let near = tok.gap <= Gap::Line && (!sign || tok.glued());
-        // "call at 1930": four digits without a sign are rather a time.
+        // "call at 1930": four digits without a sign are more likely a time.
         if near
             && tok.digits()
             && (4 + u8::from(!sign)..=6).contains(&tok.len)
@@ -44,7 +44,8 @@ pub(crate) fn reached(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
 }
 
-/// Seven digits ("847-5530"), and extensions and pagers ("x1234", "#5254", "p27599", "(10432)") near a person who is reached there.
+/// Adds seven digits ("847-5530"), and extensions and pagers ("x1234", "#5254", "p27599", "(10432)") near a
+/// person who can be reached there.
 pub(crate) fn extension_or_short(s: &Scan<'_>, i: usize, out: &mut Hits) {
     if !s.tok(i).digits() {
         return;
@@ -62,7 +63,7 @@ pub(crate) fn extension_or_short(s: &Scan<'_>, i: usize, out: &mut Hits) {
     if seven {
         let cue = cue(s, i);
         let score = match cue {
-            // "(298-2350)" behind a unit and "normal: 751-1560" are ranges.
+            // "(298-2350)" after a unit and "normal: 751-1560" are ranges.
             Cue::None
                 if !signed_pager(s, i)
                     && (s.tok(i).value < 200
@@ -117,8 +118,8 @@ fn signed_pager(s: &Scan<'_>, i: usize) -> bool {
         && s.before(i, 2).mark(b',')
 }
 
-/// Returns whether digit run `i` is the number of "x1234", "p27599" or "#5254": letters glued before it that
-/// do not make it a word.
+/// Returns whether digit run `i` is the number of "x1234", "p27599" or "#5254": the letters joined before it
+/// do not form a word.
 pub(crate) fn prefixed(s: &Scan<'_>, i: usize) -> bool {
     let one = s.before(i, 1);
     one.mark(b'#')

@@ -1,17 +1,17 @@
-//! Telephone, fax and pager numbers: North American and Spanish in every grouping, international with `+`, and whatever number
-//! follows a telephone word.
+//! Telephone, fax and pager numbers: North American and Spanish in every grouping, international with `+`,
+//! and any number after a telephone word.
 
 use super::lexicon::class;
 use super::pager::{bare_extension, extension_or_short, prefixed, reached};
 use super::scan::{Gap, Scan};
 use super::{Hits, Kind};
 
-/// What a number's neighbourhood says of it.
+/// The kind of number that surrounding words announce.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cue {
-    /// Nothing.
+    /// None.
     None,
-    /// Somebody is called, or found, there.
+    /// A person can be reached there.
     Reach,
     /// A telephone.
     Phone,
@@ -31,7 +31,8 @@ pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
         return;
     }
     let found = if tok.digits() && tok.len == 1 {
-        // Only a country code has one digit. The area code stands behind it, over a mark and a bracket at most.
+        // Only a country code has one digit. The area code follows it, after at most a punctuation mark and a
+        // bracket.
         let area = (1..=3).any(|ahead| s.tok(i + ahead).digits() && s.tok(i + ahead).len >= 3);
         if area { american(s, i) } else { None }
     } else {
@@ -73,7 +74,7 @@ pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
     );
 }
 
-/// Adds the number behind the telephone, fax or pager word at `i`, however it is grouped.
+/// Adds the number after the telephone, fax or pager word at `i`, in any grouping.
 pub(crate) fn behind_cue(s: &Scan<'_>, i: usize, out: &mut Hits) {
     let mut at = i + 1;
     let mut marked = false;
@@ -114,7 +115,7 @@ pub(crate) fn behind_cue(s: &Scan<'_>, i: usize, out: &mut Hits) {
         let near = tok.gap <= Gap::Blank || at == first;
         if tok.digits() && (near || at == first) {
             digits += usize::from(tok.len);
-            // A long group ends a number: what follows it is another.
+            // A long group ends a number: the next group belongs to another.
             last = Some(at);
             if tok.len >= 9 {
                 break;
@@ -155,7 +156,7 @@ pub(crate) fn behind_cue(s: &Scan<'_>, i: usize, out: &mut Hits) {
     );
 }
 
-/// Ten digits in the American manner, with or without the country code 1.
+/// Recognises ten digits in the American format, with or without the country code 1.
 fn american(s: &Scan<'_>, i: usize) -> Option<(usize, f32, &'static str)> {
     let mut at = i;
     let plus = s.tok(at).mark(b'+');
@@ -224,7 +225,7 @@ fn american(s: &Scan<'_>, i: usize) -> Option<(usize, f32, &'static str)> {
     Some((line, score, "phone.american"))
 }
 
-/// Returns the digit run behind token `i`, over one separator or a blank; with the separator.
+/// Returns the digit run after token `i`, across one separator or a blank, and the separator.
 fn next_group(s: &Scan<'_>, i: usize) -> Option<(usize, u8)> {
     let next = s.tok(i + 1);
     if next.digits()
@@ -241,7 +242,7 @@ fn next_group(s: &Scan<'_>, i: usize) -> Option<(usize, u8)> {
     close.then_some((i + 2, next.mark))
 }
 
-/// Nine digits in the Spanish manner, with or without the country code 34.
+/// Recognises nine digits in the Spanish format, with or without the country code 34.
 fn spanish(s: &Scan<'_>, i: usize) -> Option<(usize, f32, &'static str)> {
     if !s.spanish {
         return None;
@@ -297,7 +298,7 @@ fn spanish(s: &Scan<'_>, i: usize) -> Option<(usize, f32, &'static str)> {
     if digits != 9 || s.goes_on(last) {
         return None;
     }
-    // A tenth digit in a further group makes it something else.
+    // A tenth digit in a further group rules out a telephone number.
     let further = s.tok(last + 1);
     if further.digits() && further.gap == Gap::Blank && groups > 1 && !country && further.len <= 4 {
         return None;
@@ -310,9 +311,9 @@ fn spanish(s: &Scan<'_>, i: usize) -> Option<(usize, f32, &'static str)> {
     Some((last, score, "phone.spanish"))
 }
 
-/// `+` or `00`, a country code, and groups: seven to fifteen digits (ITU-T E.164).
+/// Recognises `+` or `00`, a country code, and groups: seven to fifteen digits (ITU-T E.164).
 fn international(s: &Scan<'_>, i: usize) -> Option<(usize, f32, &'static str)> {
-    // "011 44 20 7946 0958": dialled from America; "00 44 ...": from most other places.
+    // "011 44 20 7946 0958" is dialled from America, "00 44 ..." from most other places.
     let dialled = (s.tok(i).number(3..=3, 11..=11) || s.tok(i).number(2..=2, 0..=0))
         && s.tok(i + 1).digits()
         && s.tok(i + 1).gap == Gap::Blank
@@ -346,7 +347,7 @@ fn international(s: &Scan<'_>, i: usize) -> Option<(usize, f32, &'static str)> {
     (digits >= if plus { 8 } else { 10 } && !s.goes_on(last)).then_some((last, 0.9, "phone.international"))
 }
 
-/// Returns the last token of the extension behind token `last`: "x123", "ext. 123", ", extension 12".
+/// Returns the last token of the extension after token `last`: "x123", "ext. 123", ", extension 12".
 pub(crate) fn extension(s: &Scan<'_>, last: usize) -> Option<usize> {
     let mut at = last + 1;
     if s.tok(at).mark(b',') || s.tok(at).mark(b'-') {
@@ -363,7 +364,8 @@ pub(crate) fn extension(s: &Scan<'_>, last: usize) -> Option<usize> {
     (tok.digits() && tok.len <= 6 && tok.gap <= Gap::Line && !s.measured(at)).then_some(at)
 }
 
-/// What the ten tokens before `i` say of a number there. Another number, or the line before the last, ends the search.
+/// Returns what the ten tokens before `i` announce. Another number, or the line before the last, ends the
+/// search.
 pub(crate) fn cue(s: &Scan<'_>, i: usize) -> Cue {
     let mut lines = 0;
     let mut weak = Cue::None;

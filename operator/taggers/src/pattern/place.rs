@@ -48,7 +48,8 @@ pub(crate) fn postal(s: &Scan<'_>, i: usize, out: &mut Hits) {
         && s.tok(next).gap <= Gap::Wide
         && s.tok(next).case != Case::Mixed;
     let province = (1000..53_000).contains(&s.tok(i).value);
-    // What goes before it in an address: a house number, its floor, "s/n", a comma, a dash, a closed sentence.
+    // Tokens that precede it in an address: a house number, its floor, "s/n", a comma, a dash, the end of a
+    // sentence.
     let one = s.before(i, 1);
     let address = matches!(one.mark, b'.' | b',' | b'-' | b'(')
         || one.digits()
@@ -61,7 +62,7 @@ pub(crate) fn postal(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
 }
 
-/// Adds the postal code behind "CP", "zip" or "postal" at token `i`.
+/// Adds the postal code after "CP", "zip" or "postal" at token `i`.
 pub(crate) fn behind_cue(s: &Scan<'_>, i: usize, out: &mut Hits) {
     let mut at = i + 1;
     while at < i + 5
@@ -109,7 +110,7 @@ fn postal_value(s: &Scan<'_>, at: usize, out: &mut Hits) {
     }
 }
 
-/// Returns whether a State stands before token `i`, as code or as name.
+/// Returns whether a state stands before token `i`, as a code or a name.
 fn state_before(s: &Scan<'_>, i: usize) -> bool {
     if s.tok(i).gap > Gap::Line || s.tok(i).gap == Gap::None {
         return false;
@@ -137,14 +138,14 @@ fn state_before(s: &Scan<'_>, i: usize) -> bool {
         && s.before(at, 2).capital()
 }
 
-/// Adds the room or bed behind the word at token `i`.
+/// Adds the room or bed after the word at token `i`.
 pub(crate) fn room(s: &Scan<'_>, i: usize, out: &mut Hits) {
     let mut at = i + 1;
     while at < i + 4 && (matches!(s.tok(at).mark, b'#' | b':' | b'.') || s.tok(at).is(class::NUMBER_WORD)) {
         at += 1;
     }
     let tok = s.tok(at);
-    // "Operating room 3" tells nobody; "emergency room 2 days ago" is not a room.
+    // "Operating room 3" identifies nobody; "emergency room 2 days ago" is not a room.
     let suite = (2..=3).any(|back| s.word_is(i - back, "or") || s.word_is(i - back, "suite"));
     let general = suite
         || [
@@ -187,7 +188,7 @@ pub(crate) fn room(s: &Scan<'_>, i: usize, out: &mut Hits) {
     } else if s.goes_on(at) {
         return;
     }
-    // One digit is a number of beds rather than a bed, unless a capital or a sign makes it a name.
+    // A single digit counts beds rather than naming one, unless a capital or a sign makes it a name.
     if tok.len >= 2 || s.tok(i).case != Case::Lower && !s.caseless || last > at {
         out.push(at, last, Kind::Room, 0.7, "room");
     }

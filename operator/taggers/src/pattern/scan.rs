@@ -1,4 +1,4 @@
-//! A note's tokens with what every pattern asks of them: word class, number, gap before, case.
+//! A note's tokens with the properties that patterns use: word class, number, preceding gap, case.
 
 use std::cell::Cell;
 
@@ -8,7 +8,7 @@ use super::fold::{Case, Key, fold, fold_at};
 use super::ids::Chunk;
 use super::lexicon::{Lexicon, class};
 
-/// What lies between a token and the one before it.
+/// The gap between a token and the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Gap {
@@ -33,26 +33,28 @@ pub(crate) struct Tok {
     pub(crate) value: u32,
     /// Bytes, at most 255.
     pub(crate) len: u8,
-    /// The character of an ASCII mark, `-` for the other dashes, `'` for the curly apostrophe; 0 for words and numbers.
+    /// The character of an ASCII punctuation mark, `-` for other dashes, `'` for the curly apostrophe; 0 for
+    /// words and numbers.
     pub(crate) mark: u8,
-    /// The first letter of a word, folded; 0 for numbers and marks, and for words that no table has.
+    /// The first letter of a word, folded; 0 for numbers and punctuation marks, and for words that are in no
+    /// table.
     pub(crate) first: u8,
-    /// Bytes of digit runs up to here, its own included.
+    /// The bytes of digit runs up to and including this token.
     digits_so_far: u32,
-    /// What lies before it.
+    /// The gap before it.
     pub(crate) gap: Gap,
-    /// Its capitals.
+    /// Its case.
     pub(crate) case: Case,
     /// The identifier cues that end with it.
     pub(crate) cue: u8,
     kind: Option<TokenKind>,
 }
 
-/// Positions count from here: the positions before it are nothing, so that looking back needs no check. No pattern looks back
-/// farther from a note's first token.
+/// Positions start here: the positions before it are empty, so that looking back needs no check. No pattern
+/// looks further back from a note's first token.
 pub(crate) const FIRST: usize = 16;
 
-/// What stands beyond both ends of a note.
+/// The token beyond both ends of a note.
 const OUTSIDE: Tok = Tok {
     class: 0,
     value: 0,
@@ -87,12 +89,12 @@ impl Tok {
         self.class & class != 0
     }
 
-    /// Returns whether nothing lies before it.
+    /// Returns whether it directly follows the previous token.
     pub(crate) fn glued(&self) -> bool {
         self.gap == Gap::None && self.kind.is_some()
     }
 
-    /// Returns whether it is this mark.
+    /// Returns whether it is this punctuation mark.
     pub(crate) fn mark(&self, mark: u8) -> bool {
         self.mark == mark
     }
@@ -117,29 +119,29 @@ impl Tok {
     }
 }
 
-/// A note, seen by the patterns.
+/// A note as the patterns see it.
 pub(crate) struct Scan<'a> {
     /// The note itself.
     pub(crate) note: NoteView<'a>,
     toks: &'a [Tok],
-    /// Whether capitals say nothing here: nearly all words have them, or nearly none.
+    /// Whether case carries no information: nearly all words have capitals, or nearly none.
     pub(crate) caseless: bool,
-    /// Whether Spanish forms are known.
+    /// Whether Spanish formats are recognised.
     pub(crate) spanish: bool,
-    /// Where cues look up their phrases.
+    /// The table in which cues look up their phrases.
     pub(crate) lexicon: &'a Lexicon,
     /// The words that end an American street's name, and the first of them that was not passed.
     streets: Vec<u32>,
     next_street: Cell<usize>,
     /// The run of tokens that [`ids::chunk`](super::ids::chunk) read last.
     pub(crate) chunk: Cell<Option<Chunk>>,
-    /// Tokens asked for, which bounds the work done.
+    /// The number of token accesses, which bounds the work.
     #[cfg(test)]
     pub(crate) steps: Cell<u64>,
 }
 
 impl<'a> Scan<'a> {
-    /// Looks every token of `note` up, into `toks`.
+    /// Looks up every token of `note`, into `toks`.
     pub(crate) fn new(note: NoteView<'a>, lexicon: &'a Lexicon, toks: &'a mut Vec<Tok>) -> Self {
         toks.clear();
         toks.reserve(note.tokens.len() + FIRST);
@@ -225,7 +227,7 @@ impl<'a> Scan<'a> {
         FIRST..self.toks.len()
     }
 
-    /// Returns the token at position `i`; beyond either end, one that is nothing.
+    /// Returns the token at position `i`, or an empty one beyond either end.
     pub(crate) fn tok(&self, i: usize) -> &Tok {
         #[cfg(test)]
         self.steps.set(self.steps.get() + 1);
@@ -237,7 +239,7 @@ impl<'a> Scan<'a> {
         self.tok(i - back)
     }
 
-    /// How many bytes of digit runs are among the `count` tokens from `i`, the position of a token.
+    /// Returns the bytes of digit runs among the `count` tokens from `i`, the position of a token.
     pub(crate) fn digits_ahead(&self, i: usize, count: usize) -> u32 {
         let last = (i + count).min(self.toks.len()) - 1;
         self.tok(last).digits_so_far - self.before(i, 1).digits_so_far
@@ -259,8 +261,8 @@ impl<'a> Scan<'a> {
         self.tok(i).letters() && words.iter().any(|word| self.word_is(i, word))
     }
 
-    /// Returns whether a word that ends an American street's name stands at one of the tokens `from..to`.
-    /// `from` must not fall from call to call.
+    /// Returns whether a word that ends an American street's name is at one of the tokens `from..to`. `from`
+    /// must not decrease from call to call.
     pub(crate) fn has_street(&self, from: usize, to: usize) -> bool {
         let mut next = self.next_street.get();
         while self
@@ -276,7 +278,7 @@ impl<'a> Scan<'a> {
             .is_some_and(|&street| (street as usize) < to)
     }
 
-    /// Token `i`, folded.
+    /// Returns token `i`, folded.
     pub(crate) fn key(&self, i: usize) -> Key {
         fold(self.bytes(i)).0
     }
@@ -299,7 +301,7 @@ impl<'a> Scan<'a> {
         span.of(self.note.text).as_bytes()
     }
 
-    /// Returns whether token `i` goes on a number, a version or a word that began before it: "-45" of
+    /// Returns whether token `i` continues a number, a version or a word that began before it: "-45" of
     /// "123-45".
     pub(crate) fn continues(&self, i: usize) -> bool {
         let tok = self.tok(i);
@@ -315,7 +317,8 @@ impl<'a> Scan<'a> {
             && self.before(i, 2).digits()
     }
 
-    /// Returns whether the number that ends with token `i` goes on behind it: "123" of "123-45", "1.5", "3x".
+    /// Returns whether the number that ends with token `i` continues after it: "123" of "123-45", "1.5",
+    /// "3x".
     pub(crate) fn goes_on(&self, i: usize) -> bool {
         let next = self.tok(i + 1);
         if !next.glued() {
@@ -329,7 +332,7 @@ impl<'a> Scan<'a> {
             && self.tok(i + 2).digits()
     }
 
-    /// Returns whether a unit of measure stands behind token `i`.
+    /// Returns whether a unit of measure follows token `i`.
     pub(crate) fn measured(&self, i: usize) -> bool {
         let next = self.tok(i + 1);
         next.mark(b'%')
@@ -358,7 +361,7 @@ fn gap(between: &[u8], first: bool) -> Gap {
     }
 }
 
-/// Returns the value of up to nine ASCII digits; of longer and other runs, a number beyond all of them.
+/// Returns the value of up to nine ASCII digits; for longer and other runs, a larger number.
 fn value(body: &[u8]) -> u32 {
     if body.len() > 9 || !body.iter().all(u8::is_ascii_digit) {
         return u32::MAX;

@@ -1,4 +1,5 @@
-//! Identifiers that no word announces: a check digit proves them, or a shape that nothing else in a note has.
+//! Identifiers without an announcing word: a check digit proves them, or a shape that nothing else in a note
+//! has.
 
 use lethe_text::check;
 
@@ -19,7 +20,7 @@ pub(crate) fn alone(s: &Scan<'_>, i: usize, out: &mut Hits) {
     {
         return;
     }
-    // Most have too few figures ahead, however far they go.
+    // Most runs have too few digits ahead, wherever they end.
     if s.digits_ahead(i, MOST_TOKENS) < 5 {
         return;
     }
@@ -42,7 +43,7 @@ pub(crate) fn alone(s: &Scan<'_>, i: usize, out: &mut Hits) {
     shaped(s, value, out);
 }
 
-/// Adds the identifier behind the `#` or between the `|` at token `i`.
+/// Adds the identifier after the `#` or between the `|` at token `i`.
 pub(crate) fn behind_sign(s: &Scan<'_>, i: usize, out: &mut Hits) {
     let hash = s.tok(i).mark(b'#');
     if s.tok(i + 1).gap > Gap::Blank {
@@ -72,7 +73,7 @@ pub(crate) fn behind_sign(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
 }
 
-/// 123-45-6789: the shape of a social security number and of nothing else.
+/// Recognises 123-45-6789, the shape of a social security number only.
 fn social(s: &Scan<'_>, i: usize, out: &mut Hits) -> bool {
     let dash = |at: usize| s.tok(at).mark(b'-') && s.tok(at).glued() && s.tok(at + 1).glued();
     let (area, group, serial) = (s.tok(i), s.tok(i + 2), s.tok(i + 4));
@@ -100,7 +101,7 @@ fn squeeze<'b>(raw: &[u8], buffer: &'b mut [u8; 40]) -> &'b [u8] {
     &buffer[..len]
 }
 
-/// Identifiers in one piece whose check digit proves them.
+/// Recognises identifiers in one piece that a check digit proves.
 fn proven(s: &Scan<'_>, value: Value, solid: &[u8], out: &mut Hits) -> bool {
     let capitals = s.caseless || solid.iter().all(|byte| !byte.is_ascii_lowercase());
     let found = match (solid.len(), value.letters) {
@@ -129,7 +130,7 @@ fn card(solid: &[u8]) -> bool {
     matches!(solid.first(), Some(b'3'..=b'6')) && check::luhn(solid)
 }
 
-/// An IBAN in groups of four, as it is printed.
+/// Recognises an IBAN in printed groups of four.
 fn iban(s: &Scan<'_>, i: usize, out: &mut Hits) -> bool {
     if s.tok(i).len != 2 || s.tok(i + 1).len != 2 || !s.tok(i + 1).digits() || s.tok(i + 2).gap != Gap::Blank
     {
@@ -150,9 +151,10 @@ fn iban(s: &Scan<'_>, i: usize, out: &mut Hits) -> bool {
     false
 }
 
-/// Numbers in groups with blanks that a check digit proves: payment cards, IBAN without its country, NASS.
+/// Recognises numbers in groups with blanks that a check digit proves: payment cards, IBAN without its
+/// country, NASS.
 fn groups(s: &Scan<'_>, i: usize, out: &mut Hits) -> bool {
-    // Too few digits for any, however the next groups stand.
+    // There are too few digits for any, whatever the next groups are.
     if (i..i + 4).map(|at| usize::from(s.tok(at).len)).sum::<usize>() < 12 {
         return false;
     }
@@ -179,7 +181,8 @@ fn groups(s: &Scan<'_>, i: usize, out: &mut Hits) -> bool {
     true
 }
 
-/// A unique device identifier as GS1 prints it: "(01)", fourteen digits, and further parts with their keys.
+/// Recognises a unique device identifier in GS1's printed format: "(01)", fourteen digits, and further parts
+/// with their keys.
 pub(crate) fn device_identifier(s: &Scan<'_>, i: usize, out: &mut Hits) {
     if !(s.tok(i + 2).mark(b')') && s.tok(i + 3).glued() && s.tok(i + 3).len == 14 && s.tok(i + 3).digits()) {
         return;
@@ -197,7 +200,7 @@ pub(crate) fn device_identifier(s: &Scan<'_>, i: usize, out: &mut Hits) {
     out.push(i, last, Kind::Device, 0.98, "device.udi");
 }
 
-/// Runs that look like identifiers and like nothing else in a note. The looks alone, so the score is low.
+/// Recognises runs with a shape that nothing else in a note has. Only the shape counts, so the score is low.
 fn shaped(s: &Scan<'_>, value: Value, out: &mut Hits) {
     let (first, last) = (value.first, value.last);
     // Codes of drugs, substances and procedures.
@@ -288,7 +291,7 @@ fn shaped(s: &Scan<'_>, value: Value, out: &mut Hits) {
         && s.tok(first + 2).mark(b'/')
         && value.digits >= 7
     {
-        // The job of a dictation: initials, a number, a number.
+        // The job number of a dictation: initials, a number, a number.
         out.push(first, last, Kind::Id, 0.7, "id.job");
     }
 }

@@ -48,7 +48,7 @@ pub(crate) fn american(s: &Scan<'_>, i: usize, out: &mut Hits) {
                 && next.case == tok.case;
             let certain = cased && !s.caseless
                 || s.caseless && (s.tok(i).len >= 3 || tok.is(class::STREET)) && follows(s, at);
-            // "4 Chamber View" is no address: a weak word wants a number of some length.
+            // "4 Chamber View" is not an address: a weak word needs a number of some length.
             let certain =
                 certain && (!weak || s.tok(i).len >= 2 || follows(s, at) && s.tok(at + 1).mark(b','));
             // "St" begins a name more often than it ends one: "24 St. Mary".
@@ -88,7 +88,8 @@ pub(crate) fn american(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
 }
 
-/// Whether what stands behind a street's last word continues an address or closes it: for text without capitals.
+/// Returns whether the text after a street's last word continues or closes an address, for text without
+/// capitals.
 fn follows(s: &Scan<'_>, at: usize) -> bool {
     let next = s.tok(at + 1);
     s.ends_line(at)
@@ -99,8 +100,8 @@ fn follows(s: &Scan<'_>, at: usize) -> bool {
         || next.digits()
 }
 
-/// Returns the last token of what belongs to an address behind its street at `at`: a full stop, a direction,
-/// an apartment.
+/// Returns the last token of the parts of an address after its street at `at`: a full stop, a direction, an
+/// apartment.
 fn behind(s: &Scan<'_>, at: usize) -> usize {
     let mut last = at;
     let stop = s.tok(last + 1).mark(b'.') && s.tok(last + 1).glued();
@@ -152,7 +153,7 @@ pub(crate) fn post_box(s: &Scan<'_>, i: usize, out: &mut Hits) {
         return;
     }
     let mut at = i;
-    // "P.O." or "PO" backwards, with or without stops.
+    // "P.O." or "PO" is read backwards, with or without stops.
     for _ in 0..4 {
         let before = s.before(at, 1);
         let part = before.mark(b'.') || ["p", "o", "po"].iter().any(|word| s.word_is(at - 1, word));

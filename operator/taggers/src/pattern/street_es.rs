@@ -11,7 +11,7 @@ pub(crate) fn spanish(s: &Scan<'_>, i: usize, out: &mut Hits) {
     let mut at = i + 1;
     let slash = s.tok(at).mark(b'/') && s.tok(at).glued();
     if tok.len == 1 || s.word_is(i, "pl") || s.word_is(i, "po") {
-        // "C/" and "Pl." need their mark; "c 3" is no street.
+        // "C/" and "Pl." need their punctuation; "c 3" is not a street.
         let abbreviated = slash || s.tok(at).mark(b'.') && tok.len > 1;
         let written = tok.case == Case::Title && tok.len > 2;
         if !abbreviated && !written {
@@ -36,7 +36,8 @@ pub(crate) fn spanish(s: &Scan<'_>, i: usize, out: &mut Hits) {
     if slash && s.tok(at).mark(b'.') {
         at += 1;
     }
-    // "Hospital Virgen del Camino", "Centro de Salud Barrio del Pilar": part of a name, not a street.
+    // "Hospital Virgen del Camino", "Centro de Salud Barrio del Pilar": part of an institution's name, not a
+    // street.
     if s.before(i, 1).is(class::OF)
         && ["camino", "barrio", "parque", "partida", "cuesta", "via", "ronda"]
             .iter()
@@ -92,7 +93,7 @@ pub(crate) fn spanish(s: &Scan<'_>, i: usize, out: &mut Hits) {
                 || s.word_is(i, "avenida")
                 || s.word_is(i, "avda"))
         {
-            // "Calle molinos 114", "C/ Dr. esquerdo": names that somebody wrote small.
+            // "Calle molinos 114", "C/ Dr. esquerdo": names in lower case.
             small += 1;
             capitals += u32::from(slash || s.tok(i).case == Case::Title);
         } else if !(link
@@ -105,7 +106,7 @@ pub(crate) fn spanish(s: &Scan<'_>, i: usize, out: &mut Hits) {
         if tok.mark(b'.') && s.before(at, 1).len > 4 {
             return;
         }
-        // A second street's word starts another address: "Barrio del Pilar Calle de Finisterre".
+        // The word of a second street starts another address: "Barrio del Pilar Calle de Finisterre".
         if at > start
             && tok.is(class::CALLE)
             && tok.case == Case::Title
@@ -123,7 +124,7 @@ pub(crate) fn spanish(s: &Scan<'_>, i: usize, out: &mut Hits) {
     out.push(i, last, Kind::Street, 0.9, "street.spanish");
 }
 
-/// Returns the last token of a house number at `at` and of the floor and door behind it.
+/// Returns the last token of a house number at `at` and of the floor and door after it.
 fn number_and_floor(s: &Scan<'_>, at: usize) -> Option<usize> {
     let mut last;
     if s.word_is(at, "s") && s.tok(at + 1).mark(b'/') && s.word_is(at + 2, "n") {
@@ -137,7 +138,7 @@ fn number_and_floor(s: &Scan<'_>, at: usize) -> Option<usize> {
     } else if s.word_is(at, "sn") {
         last = at;
     } else {
-        // A postal code is no house number.
+        // A postal code is not a house number.
         if !s.tok(at).digits() || s.tok(at).len > 4 {
             return None;
         }
@@ -195,7 +196,7 @@ fn number_and_floor(s: &Scan<'_>, at: usize) -> Option<usize> {
             break;
         }
         last = next;
-        // The stop of an abbreviation, "izq.", where more follows on the line.
+        // "izq.": the full stop of an abbreviation, if more follows on the line.
         if floor
             && s.tok(last + 1).mark(b'.')
             && s.tok(last + 1).glued()
@@ -209,7 +210,8 @@ fn number_and_floor(s: &Scan<'_>, at: usize) -> Option<usize> {
     Some(last)
 }
 
-/// Adds the address without a street's word that stands before the postal code at token `code`: "Irunlarrea, 3 31008 Pamplona".
+/// Adds an address without a street word before the postal code at token `code`: "Irunlarrea, 3 31008
+/// Pamplona".
 pub(crate) fn before_postal(s: &Scan<'_>, code: usize, out: &mut Hits) {
     let mut end = code - 1;
     while matches!(s.tok(end).mark, b',' | b'.' | b'-' | b'(') && end + 3 > code {
@@ -246,7 +248,7 @@ pub(crate) fn before_postal(s: &Scan<'_>, code: usize, out: &mut Hits) {
     if names == 0 {
         return;
     }
-    // Where no mark or line says where the name before it ends, only its last words are sure.
+    // If no punctuation or line break marks where the name begins, only its last words are certain.
     let closed = s.tok(at + 1).starts_line() || matches!(s.tok(at).mark, b'.' | b',' | b')' | b';');
     let signature = s.tok(at).mark(b':') || s.tok(at).is(class::TITLE) || s.before(at, 1).is(class::TITLE);
     if !closed && signature && names > 3 {
@@ -273,7 +275,7 @@ fn decimal(s: &Scan<'_>, at: usize) -> usize {
     if more { at + 2 } else { at }
 }
 
-/// Adds the rest of a form line behind "Domicilio:" or "Dirección:" where no street's word starts it.
+/// Adds the rest of a form line after "Domicilio:" or "Dirección:" that does not start with a street word.
 pub(crate) fn form_line(s: &Scan<'_>, i: usize, out: &mut Hits) {
     if !s.tok(i + 1).mark(b':') {
         return;

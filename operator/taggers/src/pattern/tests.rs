@@ -1,4 +1,5 @@
-//! What holds for every text: no panic, spans on tokens, a batch as its notes, work that grows with the length alone.
+//! Properties of every text: no panic, spans on tokens, a batch equals its notes, and work linear in the
+//! length.
 
 use super::*;
 use proptest::prelude::*;
@@ -56,7 +57,7 @@ fn every_label_resolves_in_the_spanish_set_too() {
     assert!(Config::default().build(&LabelSet::meddocan()).is_ok());
 }
 
-/// Texts that a pattern which looks too far, or back over what it has seen, would be slow on.
+/// Returns texts that would be slow for a pattern that looks too far or rereads text.
 fn hostile() -> Vec<&'static str> {
     vec![
         "1",

@@ -1,4 +1,5 @@
-//! User names, where a signature puts them: "Signed: jsmith3", "RN (rdelam5) 02/15/2020", a note's date line.
+//! User names at places where signatures have them: "Signed: jsmith3", "RN (rdelam5) 02/15/2020", a note's
+//! date line.
 
 use super::fold::Case;
 use super::lexicon::class;
@@ -21,7 +22,7 @@ fn name(s: &Scan<'_>, i: usize) -> Option<(usize, bool)> {
         .then_some((last, digits))
 }
 
-/// Adds the user name behind "signed:", "user:", "login:" at token `i`.
+/// Adds the user name after "signed:", "user:", "login:" at token `i`.
 pub(crate) fn behind_cue(s: &Scan<'_>, i: usize, out: &mut Hits) {
     let mut at = i + 1;
     while at < i + 4 && s.tok(at).is(class::NUMBER_WORD | class::USER) {
@@ -44,7 +45,7 @@ pub(crate) fn behind_cue(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
 }
 
-/// Whether a signature's line closes or continues with a date behind token `last`.
+/// Returns whether a signature's line ends or continues with a date after token `last`.
 fn closes(s: &Scan<'_>, last: usize) -> bool {
     s.ends_line(last)
         || matches!(s.tok(last + 1).mark, b';' | b',' | b')' | b'|')
@@ -52,7 +53,7 @@ fn closes(s: &Scan<'_>, last: usize) -> bool {
         || s.tok(last + 1).is(class::MONTH | class::MONTH_WEAK)
 }
 
-/// Adds the user name in the parenthesis at token `i`, where a credential stands before it.
+/// Adds the user name in the parenthesis at token `i`, if a credential precedes it.
 pub(crate) fn bracketed(s: &Scan<'_>, i: usize, out: &mut Hits) {
     let Some((last, digits)) = name(s, i + 1) else {
         return;
@@ -67,7 +68,8 @@ pub(crate) fn bracketed(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
 }
 
-/// Adds the user name that closes the line of the date which ends with token `date`: the head of a progress note.
+/// Adds the user name that ends the line of the date which ends with token `date`: the head of a progress
+/// note.
 pub(crate) fn behind_date(s: &Scan<'_>, date: usize, out: &mut Hits) {
     let at = date + 1;
     if s.tok(at).gap != Gap::Wide && s.tok(at).gap != Gap::Blank {

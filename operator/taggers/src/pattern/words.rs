@@ -1,5 +1,5 @@
-//! The words of [`super::lexicon`], by language and class. `word=number` gives a word its number; months and number words have
-//! theirs from [`lethe_text`].
+//! The words of [`super::lexicon`], by language and class. `word=number` gives a word its number; months and
+//! number words get theirs from [`lethe_text`].
 
 use super::Language;
 use super::lexicon::class::*;

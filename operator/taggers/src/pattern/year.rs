@@ -1,11 +1,11 @@
-//! Years by themselves: "in 2009", "desde 1990", "1998-2003", "'09", "the 1990s".
+//! Years without a date: "in 2009", "desde 1990", "1998-2003", "'09", "the 1990s".
 
 use super::date::YEAR;
 use super::lexicon::class;
 use super::scan::{Gap, Scan};
 use super::{Hits, Kind};
 
-/// Adds the year at digit run `i`, where words around it make it one.
+/// Adds the year at digit run `i`, if surrounding words show that it is one.
 pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
     let tok = s.tok(i);
     if !tok.number(4..=4, 1880..=YEAR_MAX) {
@@ -18,7 +18,7 @@ pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
         return;
     }
     let range = range_end(s, i);
-    // "in 1996,2. Appendectomy": the next item of a list without its blank.
+    // "in 1996,2. Appendectomy": the next item of a list without a blank.
     let item = s.tok(after + 1).mark(b',') && s.tok(after + 2).len <= 2;
     if s.goes_on(after) && range.is_none() && !decade && !item {
         return;
@@ -30,12 +30,12 @@ pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
         out.push(i, after, Kind::Date, 0.75, "date.decade");
         return;
     }
-    // Two years with a dash are a span of years, whatever stands before them.
+    // Two years with a dash are a range of years, whatever precedes them.
     let spanned = range.is_some_and(|end| s.tok(end).value <= 2049) && tok.value >= 1930 && !s.tok(i).glued();
     let Some(score) = evidence(s, i).or(spanned.then_some(0.65)) else {
         return;
     };
-    // "en el año 2000": the corpora of Spanish take the word with the number.
+    // "en el año 2000": the Spanish corpora annotate the word with the number.
     let first = if s.word_is(i - 1, "año") { i - 1 } else { i };
     out.push(first, i, Kind::Date, score, "date.year");
     if let Some(end) = range {
@@ -71,7 +71,7 @@ fn range_end(s: &Scan<'_>, i: usize) -> Option<usize> {
     good.then_some(i + 2)
 }
 
-/// Returns whether `i` is the second year of a range: the first one adds it.
+/// Returns whether `i` is the second year of a range, which the first one adds.
 fn from_range(s: &Scan<'_>, i: usize) -> bool {
     s.before(i, 1).mark(b'-') && s.before(i, 2).number(4..=4, YEAR)
 }
@@ -121,7 +121,7 @@ fn evidence(s: &Scan<'_>, i: usize) -> Option<f32> {
     if (marked || quarter) && recent {
         return Some(0.75);
     }
-    // A list of years: "in 1998, 2001 and 2003"; a range: "1998 to 2003".
+    // A list of years, "in 1998, 2001 and 2003", or a range, "1998 to 2003".
     let list = [2, 3]
         .iter()
         .any(|&back| s.before(i, back).number(4..=4, 1900..=YEAR_MAX));
@@ -131,7 +131,7 @@ fn evidence(s: &Scan<'_>, i: usize) -> Option<f32> {
     if vague && recent && (next.mark != 0 || next.is(class::FUNCTION) || s.ends_line(i)) {
         return Some(0.7);
     }
-    // "appendectomy 1998.", "(2006)": nothing but its look.
+    // "appendectomy 1998.", "(2006)": only the look of a year.
     let closed = matches!(next.mark, b'.' | b',' | b';' | b')') || s.ends_line(i);
     // "CVA-2001", "CAD - 1988, 1992".
     let dashed = one.mark(b'-') && s.before(i, 2).letters() && s.before(i, 2).len > 1;

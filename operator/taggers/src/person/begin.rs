@@ -1,4 +1,5 @@
-//! Where no name begins that nothing but its words tells: decided by the next tokens, before any rule is tried.
+//! Rules out positions at which no name without other evidence can begin, from the next tokens and before any
+//! rule is tried.
 
 use super::MOST_UNITS;
 use crate::reading::Reading;
@@ -6,28 +7,30 @@ use crate::vocabulary::Traits;
 use crate::words::Case;
 
 impl Reading<'_, '_> {
-    /// Returns whether a name may begin at token `i` that a list knows, or that begins with a letter alone.
+    /// Returns whether a listed name, or one that begins with a single letter, may begin at token `i`.
     ///
-    /// Where it returns false, [`Reading::name_at`] finds nothing without evidence, or the first word is on no list of names.
+    /// If it returns false, [`Reading::name_at`] finds nothing without evidence, or the first word is on no
+    /// list of names.
     #[inline]
     pub(crate) fn may_begin_name(&self, i: usize) -> bool {
         if !self.is_capital(i) {
             return false;
         }
-        // One branch for all: a text without words alternates between them as it likes.
+        // One branch for all cases: in a text without words they alternate unpredictably.
         let goes_on = self.goes_on_a_word(i);
         let unlisted = (self.byte(i) == 0) & !self.is(i, Traits::NAME);
         !(goes_on | unlisted) || !goes_on && self.width(i) <= 1
     }
 
-    /// Returns whether nothing lies between token `i` and a word before it.
+    /// Returns whether token `i` directly follows a word.
     #[inline]
     pub(super) fn goes_on_a_word(&self, i: usize) -> bool {
         i > 0 && (self.words.glued(i - 1) & self.case(i - 1).is_word())
     }
 
-    /// Returns whether what follows the letter `i` makes it the initial of no name: a digit or a mark that no
-    /// name goes on over, at once or after more such letters ("a1", "a/b", "a.b@"). Reads a few tokens.
+    /// Returns whether the text after the letter `i` shows that it is not the initial of a name: a digit or a
+    /// punctuation mark that ends a name, directly or after more such letters ("a1", "a/b", "a.b@"). Reads a
+    /// few tokens.
     pub(crate) fn is_no_initial(&self, mut i: usize) -> bool {
         for _ in 0..MOST_UNITS {
             if !self.words.glued(i) {
@@ -65,7 +68,7 @@ mod tests {
     use crate::reading::Sought;
     use crate::vocabulary::Vocabulary;
 
-    /// Returns the tokens at which a name may begin. Checks that none begins at another.
+    /// Returns the tokens at which a name may begin, after checking that none begins at another.
     fn begins(text: &str) -> Vec<usize> {
         let (batch, vocabulary) = (
             NoteBatch::from_texts([text]).unwrap(),

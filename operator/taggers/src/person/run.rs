@@ -4,31 +4,32 @@ use super::{LONGEST_UNIT, MOST_UNITS};
 use crate::reading::Reading;
 use crate::words::Case;
 
-/// Letters that stand alone, one after another: "J. J. J.", "o'o'o'", "a-a-a-". The names that begin in the midst of many are
-/// none, and need not be tried one by one.
+/// Consecutive single letters: "J. J. J.", "o'o'o'", "a-a-a-". Names do not begin in the middle of a long
+/// run, so these positions need not be tried one by one.
 #[derive(Default)]
 pub(crate) struct Run {
-    /// A letter, and how many after it are joined to the one before alike.
+    /// A letter, and the number of letters after it with the same joints.
     next: usize,
     left: usize,
 }
 
-/// What joins a single letter to the next one.
+/// The joint between a single letter and the next one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Join {
     None,
-    /// It is an initial: a blank, or a stop.
+    /// The letter is an initial: a blank, or a full stop.
     Initial,
-    /// A mark that binds, with nothing before and behind it.
+    /// A connecting punctuation mark without blanks.
     Mark,
 }
 
 impl Run {
-    /// Returns whether so many letters follow the one at token `i` that no name begins there which has two
-    /// words, nor one that is written with small letters too. Calls must go from the note's start to its end.
+    /// Returns whether so many letters follow the one at token `i` that no name of two words begins there,
+    /// nor one with lower-case letters. Calls must proceed from the note's start to its end.
     ///
-    /// A name has five words at most: five initials leave no room for any. One word has [`LONGEST_UNIT`] tokens behind its
-    /// first at most: in a longer chain, a mark stands behind it, with which no further word begins.
+    /// A name has at most five words: five initials leave no room for another. One word has at most
+    /// [`LONGEST_UNIT`] tokens after its first: in a longer chain, a punctuation mark follows it, with which
+    /// no further word begins.
     pub(crate) fn is_long_from(&mut self, i: usize, note: &Reading<'_, '_>) -> bool {
         while self.left > 0 && self.next < i {
             self.next = note.join(self.next).1;
@@ -48,12 +49,12 @@ impl Run {
 }
 
 impl Reading<'_, '_> {
-    /// Returns whether token `i` is one letter, and not a capital with small letters behind it.
+    /// Returns whether token `i` is a single letter, and not a capital with lower-case letters after it.
     pub(crate) fn is_single_letter(&self, i: usize) -> bool {
         self.byte(i) != 0 && matches!(self.case(i), Case::Upper | Case::Lower)
     }
 
-    /// What joins the single letter `i` to another, and that one's token.
+    /// Returns the joint between the single letter `i` and the next letter, and that letter's token.
     fn join(&self, i: usize) -> (Join, usize) {
         const NOTHING: (Join, usize) = (Join::None, 0);
         if !self.is_single_letter(i) || !self.is_capital(i) {
@@ -93,7 +94,7 @@ mod tests {
     use crate::reading::Sought;
     use crate::vocabulary::Vocabulary;
 
-    /// Returns the tokens of a text from which a long run goes on.
+    /// Returns the tokens of a text from which a long run continues.
     fn long(text: &str) -> Vec<usize> {
         let (batch, vocabulary) = (
             NoteBatch::from_texts([text]).unwrap(),

@@ -145,7 +145,7 @@ const CASES: &[Group] = &[
 ];
 
 const KNOWN_FAILURES: &[Group] = &[
-    // In capitals a name that no list has is a word like any other.
+    // In capitals, a name that is in no list looks like any other word.
     ("DOCTOR", &["CONSULT REQUESTED BY [VELLANTINE]."]),
     ("CITY", &["SHE LIVES IN [KETTERBY] ALONE."]),
     // Only its name identifies it.

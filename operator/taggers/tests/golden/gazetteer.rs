@@ -53,9 +53,9 @@ const CASES: &[Group] = &[
 ];
 
 const KNOWN_FAILURES: &[Group] = &[
-    // Also a city, also a word: alone they are left to the context.
+    // These names are also cities or words: alone they are left to the `context` member.
     ("PATIENT", &["[Lamar] reports low mood.", "[Grace] slept well."]),
-    // In capitals a lone name is left to the context.
+    // In capitals, a single name is left to the `context` member.
     ("PATIENT", &["[MARGARET] TOLERATED THE PROCEDURE WELL."]),
 ];
 

@@ -1,7 +1,9 @@
-//! Golden cases: what each rule member finds, label by label, in text that was written for these tests.
+//! Golden cases: the findings of each rule member, label by label, in texts that were written for these
+//! tests.
 //!
-//! A case marks the spans that its member must report under its label with brackets, and it must report no others of
-//! that label. What a member is known to miss stands in `KNOWN_FAILURES`, and must still be missed: a case that begins to pass moves up.
+//! A case marks with brackets the spans that its member must report under its label; it must report no others
+//! of that label. Known misses are in `KNOWN_FAILURES`, and must still be missed: a case that begins to pass
+//! moves up.
 
 // A test's helpers are part of the test.
 #![allow(clippy::unwrap_used)]
@@ -28,7 +30,7 @@ fn member(name: &str) -> Arc<dyn Tagger> {
     config.build(&LABELS, &Dictionary::builtin()).unwrap()
 }
 
-/// The text without its brackets, and what stood in them.
+/// Returns the text without its brackets, and the bracketed parts.
 fn parse(case: &str) -> (String, Vec<String>) {
     let (mut text, mut spans) = (String::new(), Vec::new());
     for (i, piece) in case.split(['[', ']']).enumerate() {
@@ -40,7 +42,7 @@ fn parse(case: &str) -> (String, Vec<String>) {
     (text, spans)
 }
 
-/// What the member reports under `label`, without spans that lie in longer ones.
+/// Returns the member's spans under `label`, without spans inside longer ones.
 fn found(member: &dyn Tagger, label: &str, text: &str) -> Vec<String> {
     let batch = NoteBatch::from_texts([text]).unwrap();
     let predictions = member.tag(&batch).remove(0).unwrap();

@@ -4,7 +4,7 @@ mod de;
 mod en;
 mod es;
 
-/// A language that Lethe has words of.
+/// A language with built-in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]
 pub enum Language {
     /// `en`
@@ -21,17 +21,18 @@ pub enum Language {
 /// The calendar and number words of a language, written as in running text.
 #[derive(Debug)]
 pub struct Words {
-    /// The language of the words.
+    /// The language of these words.
     pub language: Language,
     /// January to December.
     pub months: [&'static str; 12],
-    /// The usual abbreviations, without a full stop.
+    /// The common abbreviations, without a full stop.
     pub months_short: [&'static str; 12],
-    /// Further spellings of months, folded, with their numbers from 1: abbreviations unless they have six letters or more.
+    /// Further spellings of months, folded, with their numbers from 1. Those of six letters or more are full
+    /// names, the others abbreviations.
     pub month_spellings: &'static [(&'static str, u8)],
     /// Monday to Sunday.
     pub weekdays: [&'static str; 7],
-    /// The usual abbreviations, without a full stop.
+    /// The common abbreviations, without a full stop.
     pub weekdays_short: [&'static str; 7],
     /// Spring to winter.
     pub seasons: [&'static str; 4],
@@ -43,7 +44,7 @@ pub struct Words {
     pub number_forms: &'static [(&'static str, u8)],
 }
 
-/// Every language, the one whose spelling is preferred first.
+/// All languages, in order of preference for a shared spelling.
 pub static ALL: [&Words; 3] = [&en::WORDS, &es::WORDS, &de::WORDS];
 
 impl Language {
