@@ -1,4 +1,4 @@
-//! How good the features are, by cross-validation with a small averaged perceptron: a quick judge of templates.
+//! Evaluates the features by cross-validation with a small averaged perceptron: a quick test of templates.
 //!
 //! `evaluate GOLD.jsonl [FOLDS [EPOCHS [VIEWS-LEFT-OUT...]]]`
 
@@ -167,7 +167,7 @@ fn main() {
             tags: tags.encode(batch.note(row).tokens, &document.marks),
         })
         .collect();
-    // Features that hardly occur are learned by heart.
+    // Rare features are memorised.
     let least: u32 = std::env::var("MIN").map_or(1, |text| text.parse().unwrap());
     let mut times = vec![0u32; numbers.len()];
     data.iter()
@@ -309,7 +309,7 @@ fn train(
         for &row in &order {
             let note = &data[row];
             now += 1;
-            // Passive-aggressive (Crammer 2006, PA-I) would need norms; a margin of one does.
+            // Passive-aggressive updates (Crammer 2006, PA-I) would need norms; a margin of one suffices.
             let found = viterbi(&model, note, allowed, features, 1.0);
             let (mut gold_before, mut found_before) = (0, 0);
             for (i, (&gold, &found)) in note.tags.iter().zip(&found).enumerate() {

@@ -1,4 +1,5 @@
-//! Tokens a second that the extractor reads on one core, whole and without some of its features.
+//! Measures the tokens per second that the extractor reads on one core, as a whole and without some of its
+//! features.
 //!
 //! `features_speed NOTES.jsonl [NOTES-A-BATCH]`, on Linux.
 
@@ -11,7 +12,7 @@ use lethe_corpus::read_jsonl;
 use lethe_dictionaries::Dictionary;
 use lethe_linear::FeatureConfig;
 
-/// Nanoseconds that this thread has run on a core: what else the machine does counts little.
+/// Returns the CPU time of this thread in nanoseconds, which other work on the machine hardly affects.
 fn ran() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     text.split_whitespace().next().unwrap().parse().unwrap()
@@ -48,7 +49,7 @@ fn main() {
             },
         ),
         (
-            "without the document's",
+            "without document features",
             FeatureConfig {
                 document: false,
                 ..whole.clone()
@@ -86,7 +87,7 @@ fn main() {
             best = best.min((ran() - start) / 1e9);
         }
         println!(
-            "{name:24} {:9.0} tokens/s, {:5.0} ns a token; types a hundred tokens {types:?}; features ten tokens {features:?}",
+            "{name:24} {:9.0} tokens/s, {:5.0} ns per token; types per hundred tokens {types:?}; features per ten tokens {features:?}",
             tokens as f64 / best,
             best * 1e9 / tokens as f64
         );

@@ -1,9 +1,10 @@
 //! Trains linear members and measures them: strict F1, time, size and speed.
 //!
-//! `linear KIND TRAIN.jsonl [--dev DEV.jsonl] [--folds K [--run N]] [--set KEY=VALUE]... [--held SHARE] [--out DIR]
-//! [--state DIR] [--seed N] [--speed]`, or `linear KIND TRAIN.jsonl --dev DEV.jsonl --open DIR` for the speed of a model that is there.
+//! `linear KIND TRAIN.jsonl [--dev DEV.jsonl] [--folds K [--run N]] [--set KEY=VALUE]... [--held SHARE]
+//! [--out DIR] [--state DIR] [--seed N] [--speed]`, or `linear KIND TRAIN.jsonl --dev DEV.jsonl --open DIR`
+//! for the speed of an existing model.
 //!
-//! With `--folds` it cross-validates on TRAIN and looks at nothing else.
+//! With `--folds` it cross-validates on TRAIN and reads nothing else.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
@@ -181,8 +182,8 @@ fn cross_validate(options: &Options, documents: &[Document], count: usize, run: 
     print(&format!("{:?} {took:.0} s a fold", options.learner), all);
 }
 
-/// tokens/s on this thread, in batches of 64 notes, by a member that has tagged other notes of the kind before:
-/// features with one member, and a further member that shares them.
+/// Prints the tokens per second on this thread, in batches of 64 notes, of a member that has already tagged
+/// similar notes: for features with one member, and for a further member that shares them.
 fn speed(member: &LinearMember, before: &[Document], documents: &[Document]) {
     let in_batches = |documents: &[Document]| -> Vec<NoteBatch> {
         documents
@@ -226,7 +227,7 @@ fn speed(member: &LinearMember, before: &[Document], documents: &[Document]) {
     );
 }
 
-/// Seconds that this thread has spent on a core, so that other work on the machine does not count.
+/// Returns the CPU time of this thread in seconds, so that other work on the machine does not count.
 fn on_core() -> f64 {
     let spent = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     let nanoseconds: f64 = spent.split(' ').next().unwrap().parse().unwrap();

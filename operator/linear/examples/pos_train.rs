@@ -1,4 +1,4 @@
-//! Trains the part-of-speech tagger on tagged sentences and tells how often it is right on others.
+//! Trains the part-of-speech tagger on tagged sentences, and prints its accuracy on others.
 //!
 //! `pos_train OUT EPOCHS TRAIN.tsv... -- TEST.tsv...`
 

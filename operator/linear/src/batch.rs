@@ -1,4 +1,4 @@
-//! Fitting by full passes: what the learners with an exact gradient share.
+//! Fitting by full passes: the code shared by learners with an exact gradient.
 
 use lethe_learn::Scheme;
 use serde::{Deserialize, Serialize};
@@ -12,25 +12,26 @@ use crate::model::{Fitted, Form};
 use crate::optimise::{Limits, Minimiser};
 use crate::train::{Run, TrainError};
 
-/// Passes between two states on disk.
+/// Passes between two saved states.
 const SAVED_EVERY: u32 = 10;
 
-/// Settings of `crf` and `memm`, which differ in what they maximise and in nothing else.
+/// Settings of `crf` and `memm`, which differ only in their objective.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// How spans are spread over tags.
+    /// How spans are encoded as tags.
     pub scheme: Scheme,
-    /// Features that fewer tokens have are left out.
+    /// Features of fewer tokens are left out.
     pub cut_off: u32,
-    /// Features that so many tokens have get a weight for every state, others for the states they were seen with.
+    /// Features of at least this many tokens get a weight for every state, others for the states they were
+    /// seen with.
     pub all_from: u32,
-    /// Factor of the sum of absolute weights: what makes most weights 0.
+    /// The factor of the sum of absolute weights, which makes most weights 0.
     pub l1: f64,
-    /// Factor of half the sum of squared weights: the strength of a Gaussian prior, centred at 0, or, in a training that
-    /// starts from a model, at its weights (Chelba and Acero 2004); `l1` then holds changes down.
+    /// The factor of half the sum of squared weights: the strength of a Gaussian prior, centred at 0 or, in a
+    /// warm start, at the model's weights (Chelba and Acero 2004); `l1` then limits changes.
     pub l2: f64,
-    /// Passes at most.
+    /// The maximum number of passes.
     pub iterations: u32,
     /// Stops when five passes gain less than this share of the objective.
     pub least_gain: f64,
@@ -50,7 +51,7 @@ impl Default for Config {
     }
 }
 
-/// Minimises the loss over all notes, from the state on disk where there is one.
+/// Minimises the loss over all notes, from the saved state if there is one.
 pub(crate) fn fit<L: Loss>(
     config: &Config,
     loss: L,
@@ -138,11 +139,11 @@ mod tests {
         let data = Data::new(&columns, &gold, &states, 1);
         let fresh = fitted(&data, &states, 0.1, None);
         let model = Model::new(&states, fitted(&data, &states, 0.1, None), &data);
-        // The objective is convex: begun elsewhere, the search ends where it ends.
+        // The objective is convex: a search from another start ends at the same place.
         let begun = fitted(&data, &states, 0.1, Some((&model, false)));
         let near = |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 0.02);
         assert!(near(&fresh.steps, &begun.steps));
-        // A penalty that leaves nothing leaves the prior's centre.
+        // A penalty that leaves no weights leaves the centre of the prior.
         let [free, held] = [false, true].map(|held| fitted(&data, &states, 1e6, Some((&model, held))));
         assert!(free.weights.is_empty());
         assert_eq!(held.weights.len(), model.size().1);

@@ -1,10 +1,10 @@
-//! Numbers to bytes and back, little-endian: what model and state files are made of.
+//! Little-endian numbers as bytes, for model and state files.
 
-/// The bytes end too early, or go on where they should end.
+/// The bytes end too early, or continue after their end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Malformed;
 
-/// Appends numbers.
+/// Writes numbers.
 #[derive(Default)]
 pub(crate) struct Writer(pub(crate) Vec<u8>);
 
@@ -39,14 +39,14 @@ impl Writer {
         values.iter().for_each(|&value| self.f64(value));
     }
 
-    /// Values most of which are 0: a mask of eight, then those that are not.
+    /// Writes values that are mostly 0: a mask for each eight, then the nonzero ones.
     pub(crate) fn sparse(&mut self, values: &[f32]) {
         self.u64(values.len() as u64);
         for eight in values.chunks(8) {
             let at = self.0.len();
             self.0.push(0);
             for (i, &value) in eight.iter().enumerate() {
-                // By bits, so that -0 stays -0.
+                // Compared by bits, so that -0 stays -0.
                 if value.to_bits() != 0 {
                     self.0[at] |= 1 << i;
                     self.f32(value);
@@ -56,7 +56,7 @@ impl Writer {
     }
 }
 
-/// Reads them back.
+/// Reads the numbers.
 pub(crate) struct Reader<'b>(pub(crate) &'b [u8]);
 
 impl<'b> Reader<'b> {
@@ -90,8 +90,7 @@ impl<'b> Reader<'b> {
         self.array().map(f64::from_le_bytes)
     }
 
-    /// Returns a length, refused where not even that many bytes are left: damaged files must not claim
-    /// memory.
+    /// Reads a length, and refuses it if fewer bytes remain: damaged files must not cause large allocations.
     pub(crate) fn length(&mut self, least: usize) -> Result<usize, Malformed> {
         let n = usize::try_from(self.u64()?).map_err(|_| Malformed)?;
         if n.checked_mul(least).is_some_and(|bytes| bytes <= self.0.len()) {

@@ -1,4 +1,4 @@
-//! A chain of states: what each step weighs, the best path, and how likely each state is.
+//! A chain of states: the weights of its steps, the best path, and the probability of each state.
 
 mod exact;
 mod path;
@@ -9,17 +9,17 @@ mod tests;
 use crate::states::FORBIDDEN;
 use crate::{States, kernel};
 
-/// In training: less than single precision can tell.
+/// The threshold in training: less than single precision can represent.
 const NEGLIGIBLE: f32 = 1e-12;
 
-/// Where a member scores what it found.
+/// The threshold when a member scores its spans.
 const COARSE: f32 = 1e-5;
 
-/// If less than this share of a token's mass continues, what was dropped before it may have been all that counts.
+/// If less than this share of a token's mass can continue, the mass dropped before may have mattered.
 const DOUBTFUL: f32 = 1e-6;
 
-/// Where each kind of step lies in a flat vector of weights: a row over the free states for every state, one for the
-/// note's start, then for each inner state the step from its label's `B`, then from its `I`.
+/// The layout of step weights in a flat vector: a row over the free states for every state, one for the
+/// note's start, then for each inner state the steps from its label's `B` and `I`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     width: usize,
@@ -35,17 +35,18 @@ impl Layout {
         }
     }
 
-    /// Length of the vector.
+    /// Returns the length of the vector.
     pub const fn len(self) -> usize {
         (self.width + 1) * self.free + 2 * (self.width - self.free)
     }
 
-    /// Returns whether there is nothing.
+    /// Returns whether the vector is empty.
     pub const fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// Where the step from `before` (`None`: the note's start) to `next` lies, if the layout has a place for it.
+    /// Returns the index of the step from `before` (`None`: the note's start) to `next`, if the layout has
+    /// it.
     pub fn at(self, states: &States, before: Option<usize>, next: usize) -> Option<usize> {
         if !states.may_follow(before, next) {
             return None;
@@ -61,52 +62,53 @@ impl Layout {
     }
 }
 
-/// The steps of a chain, ready to decode with.
+/// The steps of a chain, prepared for decoding.
 #[derive(Clone, Debug)]
 pub struct Chain {
     states: States,
     layout: Layout,
-    /// Each step's weight, forbidden ones [`FORBIDDEN`].
+    /// The weight of each step, [`FORBIDDEN`] for forbidden ones.
     pub(crate) steps: Vec<f32>,
-    /// Their exponentials, forbidden ones 0.
+    /// Their exponentials, 0 for forbidden ones.
     pub(crate) factors: Vec<f32>,
-    /// The exponentials of steps into free states, a row over all states for each free one.
+    /// The exponentials of steps into free states: one row over all states for each free one.
     across: Vec<f32>,
-    /// Least and largest step from each state into a free one; for states that lead to none, what no path can make up.
+    /// The least and largest step from each state into a free one; for states without such steps, a value
+    /// that no path can offset.
     least: Vec<f32>,
     most: Vec<f32>,
-    /// Below this share of a token's mass a state passes nothing on.
+    /// A state with less than this share of a token's mass passes nothing on.
     negligible: f32,
-    /// Whether each state's steps are weighed against each other at every token (a Markov model of maximum entropy).
+    /// Whether each state's steps are normalised at every token (a Markov model of maximum entropy).
     local: bool,
 }
 
-/// Memory that decoding needs, kept between notes.
+/// Buffers for decoding, reused between notes.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     before: Vec<f32>,
     now: Vec<f32>,
     from: Vec<u32>,
-    /// For each token of a stretch, which state leads best to each of its states.
+    /// For each token of a stretch, the best predecessor of each of its states.
     back: Vec<u8>,
-    /// Tokens of the stretch so far.
+    /// The tokens of the stretch so far.
     pub(crate) tokens: usize,
-    /// Exponentials of a note's scores, a row a token.
+    /// The exponentials of a note's scores, one row per token.
     pub(crate) factors: Vec<f32>,
-    /// Forward mass, a row a token that sums to 1.
+    /// The forward mass, one row per token that sums to 1.
     pub(crate) forward: Vec<f32>,
-    /// Mass that a token's state passes back, a row a token.
+    /// The mass that a token's state passes back, one row per token.
     pub(crate) passed: Vec<f32>,
     marginals: Vec<f32>,
     /// The probability of the first state at each token, for callers that need no more.
     first: Vec<f32>,
     exact: exact::Exact,
-    /// Whether the sums are `exact`'s.
+    /// Whether the sums are those of `exact`.
     by_exact: bool,
 }
 
 impl Chain {
-    /// Creates a chain with these weights, in [`Layout`]'s order; those of forbidden steps are of no account.
+    /// Creates a chain with these weights, in [`Layout`]'s order; the weights of forbidden steps are ignored.
     ///
     /// # Panics
     /// If the length of `weights` differs from the layout's.
@@ -154,14 +156,14 @@ impl Chain {
         self.most[state] = row.iter().copied().fold(f32::MIN, f32::max);
     }
 
-    /// Returns the same steps as a Markov model of maximum entropy (McCallum et al. 2000): given the state
-    /// before, the next ones' probabilities sum to 1 at every token.
+    /// Returns the same steps as a Markov model of maximum entropy (McCallum et al. 2000): given the previous
+    /// state, the probabilities of the next ones sum to 1 at every token.
     #[must_use]
     pub fn local(self) -> Self {
         Self { local: true, ..self }
     }
 
-    /// Returns the same chain, its sums good to a few digits: enough for a score, and much less work.
+    /// Returns the same chain with sums accurate to a few digits: enough for a score, and much less work.
     #[must_use]
     pub(crate) fn coarse(self) -> Self {
         Self {
@@ -175,7 +177,7 @@ impl Chain {
         &self.states
     }
 
-    /// Adds to one step's weight, as far as the best path is concerned: sums over paths do not know of it.
+    /// Adds to one step's weight for the best path only; sums over paths ignore it.
     pub(crate) fn nudge(&mut self, at: usize, by: f32) {
         self.steps[at] += by;
         let source = at / self.layout.free;
@@ -188,7 +190,7 @@ impl Chain {
         all[(layout.width + 1) * layout.free..].split_at(layout.width - layout.free)
     }
 
-    /// The first token's row of `all` (weights or factors of steps); `none` where no step leads.
+    /// Returns the first token's row of `all` (weights or factors of steps); `none` for forbidden steps.
     fn begin_after(&self, before: Option<u8>, all: &[f32], none: f32, now: &mut [f32]) {
         let Layout { width, free } = self.layout;
         let source = before.map_or(width, usize::from);
@@ -203,13 +205,13 @@ impl Chain {
         }
     }
 
-    /// What the factors of a state's steps to a token with these factors sum to.
+    /// Returns the sum of the factors of a state's steps to a token with these factors.
     fn local_total(&self, state: usize, factors: &[f32]) -> f32 {
         let Layout { free, .. } = self.layout;
         let mut total = kernel::sum_product(&self.factors[state * free..][..free], &factors[..free]);
         let (begin, inside) = Self::inner_steps(&self.factors, self.layout);
         let labels = self.states.labels();
-        // A label's `B` and `I` alone lead on to inner states.
+        // Only a label's `B` and `I` lead to inner states.
         let steps = match (state.checked_sub(1), state.checked_sub(free)) {
             (_, Some(label)) if label < labels => Some((label, inside)),
             (Some(label), None) if label < labels => Some((label, begin)),

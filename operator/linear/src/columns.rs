@@ -1,30 +1,31 @@
-//! The features of a batch's tokens, by column: the shape that makes linear members fast.
+//! The features of a batch's tokens by column, the layout that makes linear members fast.
 //!
-//! Most features of a token depend on one word alone: its form, affixes, shape, what the dictionary says. A batch has far
-//! fewer word types than tokens. So a [`Table`] holds the features once a type, and each token only says which type it
-//! is. A [`View`] reads a table at an offset, so that "the previous word ends in -ez" costs no features of its own. A
-//! member then adds up each type's weights once a batch and view, and a token's scores are one short vector a view.
+//! Most features of a token depend on one word alone: its form, affixes, shape, dictionary entries. A batch
+//! has far fewer word types than tokens. So a [`Table`] holds the features once per type, and each token only
+//! has the index of its type. A [`View`] reads a table at an offset, so that "the previous word ends in -ez"
+//! needs no features of its own. A member then sums each type's weights once per batch and view, and a
+//! token's scores are the sum of one short vector per view.
 
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// Features of the types of one column, and each token's type.
+/// The features of the types of one column, and each token's type.
 ///
-/// Type 0 is what lies outside a note; what stands before the first token and after the last reads as it.
+/// Type 0 is the outside of a note: positions before the first token and after the last have it.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// Where each type's features end in `features`; one entry a type.
+    /// The end of each type's features in `features`; one entry per type.
     pub ends: Vec<u32>,
-    /// Hashes of features, each type's one after another. Binary features: each is there or not.
+    /// Hashes of features, grouped by type. Features are binary: present or absent.
     pub features: Vec<u64>,
-    /// Each token's type, for the tokens of all notes one after another.
+    /// Each token's type, for the concatenated tokens of all notes.
     pub ids: Vec<u32>,
     /// See [`Table::keys`].
     pub(crate) keys: OnceLock<Vec<u64>>,
 }
 
 impl Table {
-    /// Creates a table of these types and tokens; the fields say how each is laid out.
+    /// Creates a table of these types and tokens; the fields describe their layout.
     pub fn new(ends: Vec<u32>, features: Vec<u64>, ids: Vec<u32>) -> Self {
         Self {
             ends,
@@ -42,16 +43,15 @@ impl Table {
     /// Returns the features of a type.
     ///
     /// # Panics
-    /// If there is no such type.
+    /// If the type does not exist.
     pub fn of(&self, id: u32) -> &[u64] {
         let id = id as usize;
         let start = if id == 0 { 0 } else { self.ends[id - 1] as usize };
         &self.features[start..self.ends[id] as usize]
     }
 
-    /// Returns each type's features as one number, never 0; made when a member first asks, for all members.
-    /// Types of equal features have the same in every batch; that others do is as likely as a fault of the
-    /// memory.
+    /// Returns a key of each type's features, never 0; computed on the first request, for all members. Types
+    /// with equal features have the same key in every batch; a collision is as unlikely as a memory error.
     pub(crate) fn keys(&self) -> &[u64] {
         self.keys.get_or_init(|| {
             let key = |id| {
@@ -79,11 +79,11 @@ pub struct View {
 /// The features of every token of a batch.
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
-    /// Each row's tokens, as a range of all tokens; empty for rows that are no notes.
+    /// Each row's tokens, as a range of all tokens; empty for rows that are not notes.
     pub notes: Vec<Range<usize>>,
     /// The tables.
     pub tables: Vec<Table>,
-    /// What a token's features are: its types' in every view. The same views, in the same order, for every batch.
+    /// The views that together give a token's features. Every batch has the same views in the same order.
     pub views: Vec<View>,
 }
 
@@ -104,14 +104,15 @@ impl Columns {
     }
 }
 
-/// Returns a feature as seen through the view of this index: the same property of the previous word is
-/// another feature.
+/// Returns a feature as seen through the view of this index: the same property of the previous word is a
+/// different feature.
 ///
-/// Never 0, so that 0 can stand for an empty place in a hash table.
+/// It is never 0, so that 0 can mark a free slot in a hash table.
 #[inline]
 pub const fn salted(feature: u64, view: usize) -> u64 {
-    // A bijection, so that salting makes no collisions within a view. Features are well mixed already; the product (its
-    // factor is Fibonacci hashing's, Knuth 1973) brings what differs up to the bits by which models find their weights.
+    // A bijection, so that salting causes no collisions within a view. Features are already well mixed; the
+    // product (with the factor of Fibonacci hashing, Knuth 1973) moves differences up to the bits by which
+    // models find their weights.
     let x =
         (feature ^ (view as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     if x == 0 { 1 } else { x }

@@ -1,4 +1,5 @@
-//! `crf`: a linear-chain conditional random field (Lafferty et al. 2001), the likelihood of whole notes maximised exactly.
+//! `crf`: a linear-chain conditional random field (Lafferty et al. 2001), with the exact likelihood of whole
+//! notes maximised.
 
 use crate::batch::{self, Config};
 use crate::chain::{Chain, Layout, Scratch};
@@ -17,7 +18,7 @@ pub(crate) fn fit(
     batch::fit(config, Likelihood, Form::Chain, data, states, run)
 }
 
-/// Negative logarithm of the likelihood of a note's gold path.
+/// The negative log-likelihood of a note's gold path.
 pub(crate) struct Likelihood;
 
 impl Loss for Likelihood {
@@ -44,7 +45,7 @@ impl Loss for Likelihood {
             let at = t * width + state as usize;
             pull[at] -= 1.0;
             path += f64::from(scores[at]);
-            // Gold follows its scheme: every step of it has a place.
+            // Gold follows its scheme, so the layout has every step of it.
             if let Some(step) = layout.at(states, before, state as usize) {
                 steps[step] -= 1.0;
                 path += f64::from(chain.steps[step]);

@@ -1,7 +1,8 @@
 //! The training set: features by index, and each token's gold state.
 //!
-//! What [`Columns`] keeps apart by type stays apart: a *slot* is a type seen through a view, it has its features once, and
-//! a token is one slot a view. Scores and gradients are worked out by slot, never by token and feature.
+//! The separation by type in [`Columns`] is kept: a *slot* is a type seen through a view, its features are
+//! stored once, and a token has one slot per view. Scores and gradients are computed per slot, never per
+//! token and feature.
 
 use std::ops::Range;
 
@@ -10,42 +11,43 @@ use crate::{Columns, States, salted};
 /// A training set.
 #[derive(Clone, Debug)]
 pub struct Data {
-    /// Each note's tokens, as a range of all tokens; no empty ones.
+    /// Each note's tokens, as a range of all tokens; none is empty.
     pub notes: Vec<Range<usize>>,
     /// Each token's gold state.
     pub gold: Vec<u8>,
-    /// How many views there are.
+    /// The number of views.
     pub views: usize,
-    /// Each token's slots, one a view.
+    /// Each token's slots, one per view.
     pub slots: Vec<u32>,
-    /// Each feature's hash, salted by its view; ascending.
+    /// Each feature's hash, salted by its view, in ascending order.
     pub hashes: Vec<u64>,
-    /// How many tokens have each feature.
+    /// The number of tokens with each feature.
     pub counts: Vec<u32>,
     ends: Vec<u32>,
     features: Vec<u32>,
 }
 
 impl Data {
-    /// Indexes the features that at least `cut_off` tokens have. `gold` has the tags of each row's tokens.
+    /// Indexes the features of at least `cut_off` tokens. `gold` has the tags of each row's tokens.
     ///
     /// # Panics
-    /// If `gold` and `columns` are not of the same rows and tokens.
+    /// If `gold` and `columns` do not have the same rows and tokens.
     pub fn new(columns: &Columns, gold: &[Vec<u16>], states: &States, cut_off: u32) -> Self {
         Self::keeping(columns, gold, states, |_, count| count >= cut_off)
     }
 
-    /// As [`Data::new`], of the features for which `keep` holds, given their salted hash and how many tokens have them.
+    /// Indexes as [`Data::new`] does, but only the features for which `keep` holds, given their salted hash
+    /// and number of tokens.
     pub(crate) fn keeping(
         columns: &Columns,
         gold: &[Vec<u16>],
         states: &States,
         keep: impl Fn(u64, u32) -> bool,
     ) -> Self {
-        assert_eq!(columns.notes.len(), gold.len(), "gold has one entry a row");
+        assert_eq!(columns.notes.len(), gold.len(), "gold has one entry per row");
         let views = columns.views.len();
         let tokens = columns.tokens();
-        // A slot for each type that some token sees through the view.
+        // One slot for each type that some token has in the view.
         let mut slot_of: Vec<Vec<u32>> = columns
             .views
             .iter()
@@ -57,7 +59,7 @@ impl Data {
         let mut states_of = Vec::with_capacity(tokens);
         let mut notes = Vec::new();
         for (note, tags) in columns.notes.iter().zip(gold) {
-            assert_eq!(note.len(), tags.len(), "gold has one tag a token");
+            assert_eq!(note.len(), tags.len(), "gold has one tag per token");
             if note.is_empty() {
                 continue;
             }
@@ -81,7 +83,7 @@ impl Data {
         let mut pairs: Vec<(u64, u32)> = Vec::new();
         for (slot, &(v, id)) in owners.iter().enumerate() {
             let table = &columns.tables[columns.views[v].table];
-            // 0 stands for no feature.
+            // 0 marks the absence of a feature.
             let features = table.of(id).iter().filter(|&&f| f != 0);
             pairs.extend(features.map(|&f| (salted(f, v), slot as u32)));
         }
@@ -141,21 +143,21 @@ impl Data {
         &self.features[start..self.ends[slot] as usize]
     }
 
-    /// Returns a token's slots, one a view.
+    /// Returns a token's slots, one per view.
     pub fn slots_of(&self, token: usize) -> &[u32] {
         &self.slots[token * self.views..(token + 1) * self.views]
     }
 
-    /// Returns a token's features, of all views.
+    /// Returns a token's features in all views.
     pub fn features_of(&self, token: usize) -> impl Iterator<Item = u32> + '_ {
         self.slots_of(token)
             .iter()
             .flat_map(|&slot| self.of(slot as usize).iter().copied())
     }
 
-    /// Returns the notes cut into stretches of about `length` tokens, each beginning and ending outside every
-    /// span: what learners that correct one stretch at a time take as one. A stretch begins where its note
-    /// does or after another stretch.
+    /// Returns the notes split into stretches of about `length` tokens, each beginning and ending outside
+    /// every span: the units of learners that update after one stretch at a time. A stretch begins at its
+    /// note's start or after another stretch.
     pub fn stretches(&self, length: usize) -> Vec<Range<usize>> {
         let mut stretches = Vec::new();
         for note in &self.notes {
@@ -180,7 +182,7 @@ impl Data {
         (!starts).then(|| self.gold[token - 1])
     }
 
-    /// Returns the tokens of each slot: a table by slot, so that gradients are summed slot by slot.
+    /// Returns the tokens of each slot, so that gradients are summed slot by slot.
     pub(crate) fn tokens_by_slot(&self) -> BySlot {
         let mut ends = vec![0u32; self.slot_count() + 1];
         for &slot in &self.slots {
@@ -202,7 +204,7 @@ impl Data {
     }
 }
 
-/// The tokens of each slot, ascending.
+/// The tokens of each slot in ascending order.
 pub(crate) struct BySlot {
     starts: Vec<u32>,
     tokens: Vec<u32>,
@@ -222,8 +224,8 @@ pub(crate) mod tests {
     use super::*;
     use crate::{Table, View};
 
-    /// Returns a set of random notes in which a token's gold state leans on its features; `labels` labels,
-    /// BIO.
+    /// Returns a set of random notes in which a token's gold state correlates with its features; `labels`
+    /// labels, BIO.
     pub(crate) fn invented(seed: u64, notes: usize, labels: usize) -> (Columns, Vec<Vec<u16>>, States) {
         let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
         let names = (0..labels).map(|i| format!("L{i}")).collect();

@@ -1,4 +1,4 @@
-//! From a batch's columns to spans: the same way when a member runs and when it is judged.
+//! Converts a batch's columns to spans, in the same way for running and for evaluating a member.
 
 mod windows;
 
@@ -15,22 +15,25 @@ use crate::model::{Form, Model};
 use crate::scorer::{Cache, Plan};
 use crate::{Columns, States, kernel};
 
-/// Tokens around a span that are weighed when its score is worked out: what is further off hardly bears on it.
+/// Tokens around a span that are included in the computation of its score: those further away hardly affect
+/// it.
 const AROUND: usize = 1;
 
-/// Tokens that are decoded at once at most: each takes some hundred bytes, and a note may have any number of them.
+/// The most tokens that are decoded at once: each takes some hundred bytes, and a note may have any number of
+/// them.
 const WINDOW: usize = 1 << 15;
 
-/// Tokens of such a stretch that are decoded again with the next one.
+/// Tokens at the end of such a stretch that are decoded again with the next one.
 const AHEAD: usize = 64;
 
-/// A state that is less likely than a token's best by more than this exponent counts as so likely: what is one in twenty thousand bears
-/// on no score, and sums whose masses lie further apart take ten times as long.
+/// A state whose score is below a token's best by more than this exponent is raised to this bound: a
+/// probability of one in twenty thousand affects no score, and sums with a wider range take ten times as
+/// long.
 const SPREAD: f32 = 10.0;
 /// The state outside every span ([`States`]).
 const OUTSIDE: usize = 0;
 
-/// A model, ready to decode. Threads may share it.
+/// A model prepared for decoding. Threads may share it.
 pub struct Decoder {
     model: Model,
     chain: Chain,
@@ -41,7 +44,7 @@ pub struct Decoder {
     pool: Mutex<Vec<Memory>>,
 }
 
-/// What one thread keeps from batch to batch.
+/// Buffers that one thread reuses between batches.
 #[derive(Default)]
 struct Memory {
     cache: Cache,
@@ -51,12 +54,12 @@ struct Memory {
     path: Vec<u8>,
     tags: Vec<u16>,
     past: Past,
-    /// What is decoded of a long note.
+    /// The decoding state of a long note.
     long: windows::Long,
 }
 
 impl Decoder {
-    /// Makes a model ready.
+    /// Prepares a model for decoding.
     pub fn new(model: Model) -> Self {
         Self {
             chain: model.chain(1.0),
@@ -87,7 +90,7 @@ impl Decoder {
         done
     }
 
-    /// Returns the spans of each row with their scores, 0 to 1. The columns have the views of those that the
+    /// Returns the spans of each row with their scores, 0 to 1. The columns must have the views that the
     /// model was fitted to.
     pub fn spans(&self, columns: &Columns) -> Vec<Vec<(Spanned, f32)>> {
         self.with_memory(|memory| {
@@ -107,7 +110,7 @@ impl Decoder {
                 let mut found = Vec::new();
                 let (mut start, mut before) = (note.start, None);
                 while start < note.end {
-                    // What is decoded word by word knows all words before.
+                    // Greedy decoding uses all words before.
                     let end = match self.greedy {
                         Some(_) => note.end,
                         None => note.end.min(start + self.window),
@@ -122,7 +125,7 @@ impl Decoder {
                     if end < note.end {
                         path.truncate(self.settled(path));
                     }
-                    // Every state of a path has its tag.
+                    // Every state of a path has a tag.
                     tags.clear();
                     tags.extend(
                         path.iter()
@@ -153,8 +156,8 @@ impl Decoder {
         })
     }
 
-    /// Up to where a path is taken whose note goes on: behind the last token outside every span that is not too near to its end,
-    /// which might be decided otherwise with more of the note in view.
+    /// Returns the end of the settled part of a path whose note continues: after the last token outside every
+    /// span that is not too close to its end, where later tokens might change the decision.
     fn settled(&self, path: &[u8]) -> usize {
         let settled = path.len().saturating_sub(AHEAD);
         let outside = path[..settled]
@@ -202,7 +205,7 @@ impl Decoder {
         scored
     }
 
-    /// Calls `each` with every note's row and the marginals of its tokens, a row of states a token.
+    /// Calls `each` with every note's row and the marginals of its tokens, one row of states per token.
     pub(crate) fn marginals(&self, columns: &Columns, mut each: impl FnMut(usize, &[f32])) {
         self.with_memory(|memory| {
             let plan = Plan::new(&self.model, columns, &mut memory.cache);
@@ -232,7 +235,7 @@ impl Decoder {
         });
     }
 
-    /// Calls `each` with every note's row and the scores of its tokens, a row of states a token.
+    /// Calls `each` with every note's row and the scores of its tokens, one row of states per token.
     pub(crate) fn scores(&self, columns: &Columns, mut each: impl FnMut(usize, &[f32])) {
         self.with_memory(|memory| {
             let plan = Plan::new(&self.model, columns, &mut memory.cache);
@@ -243,7 +246,7 @@ impl Decoder {
         });
     }
 
-    /// Strict counts against gold, over all documents.
+    /// Returns strict counts against gold over all documents.
     pub(crate) fn counts(&self, columns: &Columns, batch: &NoteBatch, documents: &[Document]) -> Counts {
         let labels = self.states().tags().labels();
         let mut counts = Counts::default();
@@ -260,7 +263,8 @@ impl Decoder {
     }
 }
 
-/// How likely a span's least likely token is in a span, where `outside` says how likely each token is not.
+/// Returns the probability that a span's least certain token is in a span; `outside` is the probability of
+/// each token to be outside.
 fn least(span: &Spanned, outside: impl Fn(usize) -> f32) -> f32 {
     (span.first..=span.last)
         .map(|t| 1.0 - outside(t))
@@ -268,8 +272,7 @@ fn least(span: &Spanned, outside: impl Fn(usize) -> f32) -> f32 {
         .clamp(0.0, 1.0)
 }
 
-/// Returns the logarithmic loss of gold's tags, were scores to become log-probabilities by the factor
-/// `warmth`.
+/// Returns the logarithmic loss of gold's tags if scores become log-probabilities by the factor `warmth`.
 pub(crate) fn log_loss(model: &Model, warmth: f32, columns: &Columns, gold: &[Vec<u16>]) -> f64 {
     let width = model.states().width();
     let mut warmed = model.clone();
@@ -285,11 +288,11 @@ pub(crate) fn log_loss(model: &Model, warmth: f32, columns: &Columns, gold: &[Ve
     loss
 }
 
-/// Sets the factor by which the model's scores become log-probabilities, so that gold is as likely as can be (Platt 1999,
-/// with one parameter; Guo et al. 2017 call it temperature).
+/// Sets the factor that turns the model's scores into log-probabilities, such that gold is most likely (Platt
+/// 1999, with one parameter; Guo et al. 2017 call it temperature).
 pub(crate) fn warm(model: &mut Model, columns: &Columns, gold: &[Vec<u16>]) {
     let loss = |warmth: f32| log_loss(model, warmth, columns, gold);
-    // Golden section over the logarithm, from a 64th to 16 times: the loss has one valley.
+    // Golden section search over the logarithm, from 1/64 to 16: the loss is unimodal.
     let ratio = (5f32.sqrt() - 1.0) / 2.0;
     let (mut low, mut high) = ((1.0f32 / 64.0).ln(), 16f32.ln());
     let (mut a, mut b) = (high - ratio * (high - low), low + ratio * (high - low));
@@ -319,7 +322,7 @@ mod tests {
 
     #[test]
     fn marginals_of_scores_that_no_path_can_join_are_still_probabilities() {
-        // The first word can only begin a span, the second only be outside: no path of BILOU has both.
+        // The first word can only begin a span, the second can only be outside: no BILOU path has both.
         let states = States::new(TagSet::new(Scheme::Bilou, vec!["A".to_owned()])).unwrap();
         let weight = |feature, tag| Weight {
             hash: salted(feature, 0),
@@ -349,7 +352,7 @@ mod tests {
     #[test]
     fn a_note_that_is_decoded_in_parts_has_the_spans_of_the_whole() {
         let states = States::new(TagSet::new(Scheme::Bio, vec!["A".to_owned(), "B".to_owned()])).unwrap();
-        // Words of eight types lean to a tag each; every tag likes to go on.
+        // Words of eight types each prefer a tag; every tag prefers to continue.
         let weight = |(kind, tag): (u64, u16)| Weight {
             hash: salted((kind + 1) << 40, 0),
             state: states.of(tag),

@@ -1,5 +1,5 @@
-//! Weights that are corrected token by token: a row over the states for each feature, as dense as the learners need that
-//! look at one stretch at a time.
+//! Weights that are updated token by token: a dense row over the states for each feature, for learners that
+//! see one stretch at a time.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ impl Dense {
         }
     }
 
-    /// Puts old weights in.
+    /// Loads old weights.
     pub(crate) fn begin(&mut self, start: &Start) {
         for (feature, old) in start.features() {
             for &(state, weight) in old {
@@ -40,7 +40,7 @@ impl Dense {
         &mut self.values[feature as usize * self.width..][..self.width]
     }
 
-    /// A token's scores.
+    /// Computes a token's scores.
     pub(crate) fn score(&self, data: &Data, token: usize, row: &mut [f32]) {
         row.fill(0.0);
         for feature in data.features_of(token) {
@@ -48,7 +48,7 @@ impl Dense {
         }
     }
 
-    /// The scores of a stretch, a row a token.
+    /// Computes the scores of a stretch, one row per token.
     pub(crate) fn scores(&self, data: &Data, stretch: &Range<usize>, scores: &mut Vec<f32>) {
         scores.resize(stretch.len() * self.width, 0.0);
         for (token, row) in stretch.clone().zip(scores.chunks_exact_mut(self.width)) {
@@ -56,8 +56,8 @@ impl Dense {
         }
     }
 
-    /// Returns the weights that matter most, by size and how many tokens have the feature: twice what a model
-    /// keeps, which makes the last choice.
+    /// Returns the weights that matter most, by size and number of tokens with the feature: twice as many as
+    /// a model keeps, since the model makes the final choice.
     pub(crate) fn weights(&self, data: &Data) -> Vec<(u32, u8, f32)> {
         let matter = |feature: usize, weight: f32| weight.abs() * (data.counts[feature] as f32).sqrt();
         let rows = || self.values.chunks_exact(self.width).enumerate();
@@ -83,8 +83,8 @@ impl Dense {
     }
 }
 
-/// Returns the order in which a pass takes `n` stretches: by the seed and the pass alone, so that a killed
-/// training finds it again.
+/// Returns the order in which a pass visits `n` stretches, which depends only on the seed and the pass, so
+/// that a resumed training repeats it.
 pub(crate) fn order(n: usize, seed: u64, pass: u32) -> Vec<u32> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     random.set_stream(u64::from(pass) + 1);
@@ -93,7 +93,7 @@ pub(crate) fn order(n: usize, seed: u64, pass: u32) -> Vec<u32> {
     order
 }
 
-/// What one path has and another has not, as factors of states at tokens and of steps.
+/// The difference of two paths, as factors of states at tokens and of steps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Change {
     /// Token, state, factor.
@@ -103,7 +103,8 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// Gold less what was found, over a stretch that begins at the token `start` after the state `before`.
+    /// Returns gold minus the found path, over a stretch that begins at the token `start` after the state
+    /// `before`.
     pub(crate) fn between(
         states: &States,
         start: usize,
@@ -133,7 +134,7 @@ impl Change {
         change
     }
 
-    /// `self` times `by` plus `other` times `other_by`, equal places merged, what comes to nothing left out.
+    /// Returns `self` times `by` plus `other` times `other_by`, with equal places merged and zeros left out.
     pub(crate) fn mixed(&self, by: f32, other: &Self, other_by: f32) -> Self {
         let scaled = |change: &Self, by: f32| Self {
             tokens: change.tokens.iter().map(|&(t, s, c)| (t, s, c * by)).collect(),
@@ -167,7 +168,7 @@ impl Change {
         self.tokens.is_empty() && self.steps.is_empty()
     }
 
-    /// Returns the change's score, given those of the stretch that begins at `start`.
+    /// Returns the change's score, given the scores of the stretch that begins at `start`.
     pub(crate) fn score(&self, start: usize, scores: &[f32], chain: &Chain) -> f32 {
         let width = chain.states().width();
         let tokens = self
@@ -194,10 +195,11 @@ impl Change {
     }
 }
 
-/// Weights with their sum over time: the average over all corrections is steadier than the last weights (Collins 2002).
+/// Weights with their sum over time: the average over all updates is more stable than the last weights
+/// (Collins 2002).
 pub(crate) struct Averaged {
     pub(crate) now: Dense,
-    /// Each correction times when it was made.
+    /// Each update multiplied by its time.
     late: Dense,
     pub(crate) chain: Chain,
     late_steps: Vec<f32>,
@@ -214,13 +216,13 @@ impl Averaged {
         }
     }
 
-    /// Begins with old weights, which the average has from the first.
+    /// Begins with old weights, which are in the average from the start.
     pub(crate) fn begin(&mut self, start: &Start) {
         self.now.begin(start);
         self.chain = Chain::new(self.chain.states(), start.steps());
     }
 
-    /// Adds a change times `by`; `when` is how little of the average it shall have, 0 to 1.
+    /// Adds a change times `by`; `when` is its time, 0 to 1: the later, the less it counts in the average.
     pub(crate) fn add(&mut self, data: &Data, change: &Change, by: f32, when: f32) {
         let width = self.now.width;
         for &(token, state, factor) in &change.tokens {

@@ -1,7 +1,8 @@
-//! The one extractor that every linear member reads: what is known of each token, as columns of hashed features.
+//! The feature extractor that all linear members share: the properties of each token, as columns of hashed
+//! features.
 //!
-//! The templates are those of Yang 2019 and Kim 2020 (section 2.2) and further ones for forms: words, affixes, shapes,
-//! neighbours, fields and sections, lists, rules, the rest of the note.
+//! The templates are those of Yang 2019 and Kim 2020 (section 2.2), with further ones for forms: words,
+//! affixes, shapes, neighbours, fields and sections, lists, rules, the rest of the note.
 
 mod combined;
 mod document;
@@ -36,31 +37,32 @@ use tables::{Read, Tables};
 pub use windows::Window;
 use words::{Lists, Words};
 
-/// Goes up with every change of the templates or of [`salted`](crate::salted): a model runs over the features it was
-/// trained over, or not at all.
+/// Raised with every change of the templates or of [`salted`](crate::salted): a model runs only on the
+/// version of features that it was trained on.
 pub const FEATURES_VERSION: u32 = 3;
 
-/// Which features there are. Stands in a model's settings, so that training and running agree.
+/// The features in use. A model's settings contain them, so that training and running agree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FeatureConfig {
-    /// [`FEATURES_VERSION`] of the program that trained.
+    /// The [`FEATURES_VERSION`] of the program that trained.
     pub version: u32,
-    /// What the dictionary's lists say (Yang 2019's lexical features).
+    /// Whether the dictionary's lists are features (Yang 2019's lexical features).
     pub lists: bool,
-    /// What the rule members find (Yang 2019's knowledge features).
+    /// Whether the rule members' spans are features (Yang 2019's knowledge features).
     pub rules: bool,
-    /// What the rest of the note says of a word.
+    /// Whether the other occurrences of a word in the note are features.
     pub document: bool,
-    /// The file of the part-of-speech tagger in the model's folder; without one, no parts of speech.
+    /// The file of the part-of-speech tagger in the model's folder; without one, there are no parts of
+    /// speech.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pos: Option<String>,
-    /// The tagger itself, see [`FeatureConfig::with_tagger`].
+    /// The tagger itself; see [`FeatureConfig::with_tagger`].
     #[serde(skip)]
     pub tagger: Option<Arc<PosTagger>>,
 }
 
-/// The file of a model's folder that holds its part-of-speech tagger.
+/// The file of the part-of-speech tagger in a model's folder.
 const POS_FILE: &str = "pos.bin";
 
 impl Default for FeatureConfig {
@@ -76,25 +78,25 @@ impl Default for FeatureConfig {
     }
 }
 
-/// Why features cannot be made as a model's settings ask.
+/// Why features cannot be built from a model's settings.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FeatureError {
-    /// Another version made the model's features.
+    /// Another version built the model's features.
     #[error(
         "the model was trained over features of version {found}, and this program makes version {FEATURES_VERSION}; train the model again"
     )]
     Version {
-        /// The model's.
+        /// The model's version.
         found: u32,
     },
-    /// The settings name a part-of-speech tagger, and none was given; or the other way round.
+    /// The settings name a part-of-speech tagger and none was given, or one was given that they do not name.
     #[error("the model's settings and its folder disagree about a part-of-speech tagger")]
     Tagger,
 }
 
 impl FeatureConfig {
-    /// Returns the same features and parts of speech, by this tagger.
+    /// Returns the same features with parts of speech by this tagger.
     #[must_use]
     pub fn with_tagger(self, tagger: Arc<PosTagger>) -> Self {
         Self {
@@ -104,17 +106,17 @@ impl FeatureConfig {
         }
     }
 
-    /// What a model's folder must hold besides its weights for these features.
+    /// Returns the files that a model's folder needs for these features, besides its weights.
     pub(crate) fn files(&self) -> Vec<(&'static str, Vec<u8>)> {
         let tagger = self.tagger.iter();
         tagger.map(|tagger| (POS_FILE, tagger.to_bytes())).collect()
     }
 
-    /// Returns the extractor these settings describe.
+    /// Builds the extractor with these settings.
     ///
     /// # Errors
-    /// [`FeatureError::Version`] if they are of another version, [`FeatureError::Tagger`] if they name a part-of-speech
-    /// tagger and none is given.
+    /// [`FeatureError::Version`] if the settings are of another version, [`FeatureError::Tagger`] if they
+    /// name a part-of-speech tagger and none is given.
     pub fn build(&self, dictionary: &Arc<Dictionary>) -> Result<Extractor, FeatureError> {
         let tagger = self.tagger.clone();
         if self.pos.is_some() != tagger.is_some() {
@@ -134,7 +136,7 @@ impl FeatureConfig {
         })
     }
 
-    /// What tells these settings from others over the same batch.
+    /// Returns a key that distinguishes these settings from others on the same batch.
     fn key(&self, dictionary: &Dictionary, tagger: Option<&PosTagger>) -> u64 {
         let flags = [self.lists, self.rules, self.document];
         let flags = flags
@@ -145,7 +147,7 @@ impl FeatureConfig {
     }
 }
 
-/// Makes a batch's columns.
+/// Builds a batch's columns.
 pub struct Extractor {
     config: FeatureConfig,
     dictionary: Arc<Dictionary>,
@@ -153,11 +155,11 @@ pub struct Extractor {
     rules: Option<Rules>,
     tagger: Option<Arc<PosTagger>>,
     key: u64,
-    /// What threads remember between batches. Holds note text's hashes: never printed.
+    /// Caches that threads reuse between batches. They hold hashes of note text, and are never printed.
     pool: Mutex<Vec<Scratch>>,
 }
 
-/// What one thread remembers from batch to batch, so that most words are looked up and not made.
+/// The cache of one thread, so that most words are looked up and not computed.
 #[derive(Default)]
 struct Scratch {
     words: Words,
@@ -173,12 +175,12 @@ impl Extractor {
         &self.config
     }
 
-    /// Returns the columns of a batch, made by the first member that asks.
+    /// Returns the columns of a batch, which the first request builds.
     pub fn shared(&self, batch: &NoteBatch) -> Arc<Columns> {
         batch.shared(self.key, || self.columns(batch))
     }
 
-    /// Returns the columns of some of a batch's rows, made by the first member that asks.
+    /// Returns the columns of some of a batch's rows, which the first request builds.
     pub(crate) fn shared_rows(&self, batch: &NoteBatch, rows: Range<usize>) -> Arc<Columns> {
         let key = pair(pair(self.key, rows.start as u64), rows.end as u64);
         batch.shared(key, || self.columns(&batch.slice(rows.start, rows.len())))
@@ -192,7 +194,7 @@ impl Extractor {
         columns
     }
 
-    /// What a thread remembers from batch to batch, until it is returned.
+    /// Takes a thread's cache from the pool.
     fn take(&self) -> Scratch {
         let taken = self.pool.lock().map(|mut pool| pool.pop());
         taken.unwrap_or_default().unwrap_or_default()
@@ -204,7 +206,7 @@ impl Extractor {
         }
     }
 
-    /// What words are looked up in.
+    /// Returns the lists for look-ups of words.
     fn lists(&self) -> Lists<'_> {
         Lists {
             tagger: self.tagger.as_deref(),

@@ -1,8 +1,9 @@
-//! Value and exact gradient of a training set's loss, by slot: what the learners that see all notes at every step share.
+//! The value and exact gradient of a training set's loss, by slot, for learners that see all notes at every
+//! step.
 //!
-//! A step: each slot's scores once; each note's loss and what each of its tokens pulls at; each slot's pull once, handed to
-//! its features. Two halves run in parallel and are added up in a fixed order, so that the number of threads changes
-//! no bit.
+//! A step computes each slot's scores once, each note's loss with the derivatives at each of its tokens, and
+//! each slot's derivative once, which its features share. Two halves run in parallel and are added up in a
+//! fixed order, so that the number of threads does not change a bit.
 
 use std::ops::Range;
 
@@ -12,10 +13,10 @@ use crate::optimise::Objective;
 use crate::warm_start::Start;
 use crate::{States, kernel};
 
-/// What is known of a note's states.
+/// The states of a note.
 #[derive(Clone, Copy)]
 pub(crate) struct Gold<'a> {
-    /// Which note of the training set it is.
+    /// The index of the note in the training set.
     pub(crate) note: usize,
     /// Each token's state.
     pub(crate) states: &'a [u8],
@@ -26,8 +27,8 @@ pub(crate) trait Loss: Sync {
     /// Whether steps between states have weights.
     const STEPS: bool;
 
-    /// Returns the loss, given the scores of the note's tokens, a row a token. Writes its derivative by each
-    /// score to `pull`, and adds that by each step to `steps`, in [`Layout`]'s order.
+    /// Returns the loss, given the scores of the note's tokens, one row per token. Writes its derivative by
+    /// each score to `pull`, and adds that by each step to `steps`, in [`Layout`]'s order.
     fn note(
         &self,
         chain: &Chain,
@@ -38,23 +39,23 @@ pub(crate) trait Loss: Sync {
         scratch: &mut Scratch,
     ) -> f64;
 
-    /// Tokens, and the states besides gold's that count as seen there.
+    /// Returns tokens with further states, besides gold's, that count as seen there.
     fn likely(&self, _data: &Data) -> Vec<(usize, u8)> {
         Vec::new()
     }
 }
 
-/// Which states a feature has weights for: those seen with it in training, or all for frequent features.
+/// The states for which a feature has weights: those seen with it in training, or all for frequent features.
 #[derive(Clone, Debug)]
 pub(crate) struct Pairs {
-    /// Where each feature's pairs end.
+    /// The end of each feature's pairs.
     ends: Vec<u32>,
     /// Each pair's state.
     states: Vec<u8>,
 }
 
 impl Pairs {
-    /// Returns the old weights in the order of these pairs, then steps: what a prior is centred at.
+    /// Returns the old weights in the order of these pairs, then steps: the centre of a prior.
     pub(crate) fn centre(&self, start: &Start) -> Vec<f64> {
         let mut centre = vec![0.0; self.len()];
         for (feature, old) in start.features() {
@@ -69,8 +70,8 @@ impl Pairs {
         centre
     }
 
-    /// Pairs seen in training; features that at least `all_from` tokens have get every state.
-    /// The features of a warm start count as seen.
+    /// Collects the pairs seen in training; features of at least `all_from` tokens get every state. The
+    /// weights of a warm start count as seen.
     pub(crate) fn new(
         data: &Data,
         states: &States,
@@ -136,14 +137,14 @@ pub(crate) struct Whole<'d, L> {
     states: &'d States,
     pairs: &'d Pairs,
     loss: L,
-    /// Half of this times the squared weights is added, less the centre's.
+    /// Half of this times the squared weights, relative to the centre, is added.
     l2: f64,
-    /// What weights are counted from, if not from 0.
+    /// The origin of the weights, if it is not 0.
     centre: Option<Vec<f64>>,
     by_slot: BySlot,
     slot_halves: [Range<usize>; 2],
     note_halves: [Range<usize>; 2],
-    /// Scores of slots, and what pulls at tokens: a row each.
+    /// The scores of slots and the derivatives at tokens, one row each.
     scores: Vec<f32>,
     pull: Vec<f32>,
     gradients: [Vec<f64>; 2],
@@ -190,12 +191,12 @@ impl<'d, L: Loss> Whole<'d, L> {
         }
     }
 
-    /// Number of weights: pairs, then steps.
+    /// Returns the number of weights: pairs, then steps.
     pub(crate) fn size(&self) -> usize {
         self.gradients[0].len()
     }
 
-    /// Returns the weights that `x` stands for.
+    /// Returns the weights for `x`.
     pub(crate) fn weights(&self, x: &[f64]) -> Vec<f64> {
         match &self.centre {
             Some(centre) => centre.iter().zip(x).map(|(centre, x)| centre + x).collect(),
@@ -260,7 +261,7 @@ impl<'d, L: Loss> Whole<'d, L> {
         std::thread::scope(|scope| {
             let other = scope.spawn(|| run(b, right, second));
             let own = run(a, left, first);
-            // A panic there is a panic here.
+            // A panic there becomes a panic here.
             own + other
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -326,7 +327,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::data::tests::invented;
 
-    /// Holds the gradient of a loss against differences of its value.
+    /// Compares the gradient of a loss with differences of its value.
     pub(crate) fn check_gradient<L: Loss>(loss: L, all_from: u32) {
         let (columns, gold, states) = invented(11, 6, 2);
         let data = Data::new(&columns, &gold, &states, 1);
@@ -335,7 +336,7 @@ pub(crate) mod tests {
         let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(5);
         let layout = Layout::of(&states);
         let mut x: Vec<f64> = (0..whole.size()).map(|_| random.random::<f64>() - 0.5).collect();
-        // Steps that cannot be taken, and steps that a loss does not know, stay at 0.
+        // Forbidden steps, and steps that a loss ignores, stay at 0.
         let mut known = vec![false; layout.len()];
         for before in std::iter::once(None).chain(states.iter().map(Some)) {
             for next in states.iter() {

@@ -1,33 +1,33 @@
-//! Decoding from left to right, each state chosen by what was chosen before it: what a search-based learner (`searn`) does
-//! when it trains and when it runs.
+//! Decodes from left to right, choosing each state given the previous choices, as a search-based learner
+//! (`searn`) does in training and at run time.
 
 use crate::chain::Layout;
 use crate::model::Model;
 use crate::states::FORBIDDEN;
 use crate::{States, kernel};
 
-/// No state yet: a word that did not come before.
+/// The state of a word that has not occurred yet.
 const NEVER: u8 = u8::MAX;
 
-/// Weights of what was chosen before.
+/// Weights of the previous choices.
 #[derive(Clone, Debug)]
 pub(crate) struct Greedy {
     states: States,
-    /// A row for each state before, and one for the note's start; forbidden steps [`FORBIDDEN`].
+    /// A row for each previous state, and one for the note's start; forbidden steps are [`FORBIDDEN`].
     after: Vec<f32>,
-    /// A row for each state two before.
+    /// A row for each state two tokens before.
     second: Vec<f32>,
-    /// A row for each state that the same word had last.
+    /// A row for each state of the last occurrence of the same word.
     same: Vec<f32>,
     warmth: f32,
 }
 
-/// What a path through a note was so far, as far as it bears on the rest.
+/// The history of a path through a note, as far as it affects the rest.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Past {
     before: Option<u8>,
     before2: Option<u8>,
-    /// For each word the state that it had last.
+    /// The last state of each word.
     last: Vec<u8>,
 }
 
@@ -36,7 +36,7 @@ impl Greedy {
         Self::of(model.states(), model.steps(), model.history(), model.warmth())
     }
 
-    /// From steps in [`Layout`]'s order and history of twice a row a state.
+    /// Builds the weights from steps in [`Layout`]'s order and a history of two rows per state.
     pub(crate) fn of(states: &States, steps: &[f32], history: &[f32], warmth: f32) -> Self {
         let width = states.width();
         let layout = Layout::of(states);
@@ -58,8 +58,8 @@ impl Greedy {
         }
     }
 
-    /// The path through a note. `words` says which tokens are the same word; `past` is memory. Where `marginals` is wanted,
-    /// it gets each token's probabilities given the path before it.
+    /// Computes the path through a note. `words` identifies equal words; `past` is a buffer. If given,
+    /// `marginals` gets each token's probabilities given the path before it.
     pub(crate) fn path(
         &self,
         scores: &[f32],
@@ -76,7 +76,8 @@ impl Greedy {
         self.close(path, marginals);
     }
 
-    /// The path through a part of a note, after what `past` remembers of the parts before. A word 0 is not remembered.
+    /// Computes the path through a part of a note, given the history `past` of the parts before. Word 0 is
+    /// not remembered.
     pub(crate) fn resume(
         &self,
         scores: &[f32],
@@ -135,7 +136,8 @@ impl Greedy {
         }
     }
 
-    /// A note may not end in an open span, which only a scheme with last tokens knows: the last token is taken for outside.
+    /// Closes the path: a note cannot end in an open span, which only a scheme with last tokens has, so the
+    /// last token becomes outside.
     pub(crate) fn close(&self, path: &mut [u8], marginals: Option<&mut Vec<f32>>) {
         if let Some(end) = path.last_mut()
             && !self.states.closed().contains(end)

@@ -1,5 +1,5 @@
-//! The inner loops over padded rows. All work lane by lane without reordering sums, so that the same numbers come out
-//! whatever the width of the machine's registers.
+//! The inner loops over padded rows. All work lane by lane without reordering sums, so that the result does
+//! not depend on the width of the machine's registers.
 
 mod wide;
 
@@ -7,9 +7,10 @@ use crate::states::LANES;
 
 pub(crate) use wide::{Rows, ScaledRows, fetch, sum_rows, sum_scaled, widely};
 
-// Loops over plain slices become vector code; loops over arrays of lanes do too, but the worse the more there is to store.
+// Loops over plain slices are vectorised; loops over arrays of lanes are too, but less well the more there is
+// to store.
 
-/// `to[j] += from[j]`.
+/// Computes `to[j] += from[j]`.
 #[inline(always)]
 pub(crate) fn add(to: &mut [f32], from: &[f32]) {
     for (t, f) in to.iter_mut().zip(from) {
@@ -17,7 +18,7 @@ pub(crate) fn add(to: &mut [f32], from: &[f32]) {
     }
 }
 
-/// `to[j] += by * from[j]`.
+/// Computes `to[j] += by * from[j]`.
 #[inline(always)]
 pub(crate) fn add_scaled(to: &mut [f32], by: f32, from: &[f32]) {
     for (t, f) in to.iter_mut().zip(from) {
@@ -25,7 +26,7 @@ pub(crate) fn add_scaled(to: &mut [f32], by: f32, from: &[f32]) {
     }
 }
 
-/// `to[j] *= by`.
+/// Computes `to[j] *= by`.
 #[inline(always)]
 pub(crate) fn scale(to: &mut [f32], by: f32) {
     for t in to {
@@ -33,7 +34,7 @@ pub(crate) fn scale(to: &mut [f32], by: f32) {
     }
 }
 
-/// `to[j] *= from[j]`.
+/// Computes `to[j] *= from[j]`.
 #[inline(always)]
 pub(crate) fn multiply(to: &mut [f32], from: &[f32]) {
     for (t, f) in to.iter_mut().zip(from) {
@@ -41,10 +42,10 @@ pub(crate) fn multiply(to: &mut [f32], from: &[f32]) {
     }
 }
 
-/// Returns the largest value of whole lanes.
+/// Returns the largest value of a row of whole lanes.
 #[inline(always)]
 pub(crate) fn largest(row: &[f32]) -> f32 {
-    // Eight maxima at once: the order of a maximum does not matter.
+    // It takes eight maxima at once: the order of a maximum does not matter.
     let mut lanes = [f32::MIN; LANES];
     for chunk in row.as_chunks::<LANES>().0 {
         for i in 0..LANES {
@@ -54,7 +55,7 @@ pub(crate) fn largest(row: &[f32]) -> f32 {
     lanes.into_iter().fold(f32::MIN, |a, b| if b > a { b } else { a })
 }
 
-/// Returns the largest `a[j] + b[j]` of whole lanes.
+/// Returns the largest `a[j] + b[j]` of rows of whole lanes.
 #[inline(always)]
 pub(crate) fn largest_sum(a: &[f32], b: &[f32]) -> f32 {
     let mut lanes = [f32::MIN; LANES];
@@ -67,7 +68,7 @@ pub(crate) fn largest_sum(a: &[f32], b: &[f32]) -> f32 {
     lanes.into_iter().fold(f32::MIN, |a, b| if b > a { b } else { a })
 }
 
-/// Returns the sum of whole lanes, then over the lanes: always in this order.
+/// Returns the sum of a row of whole lanes: within lanes, then over the lanes, always in this order.
 #[inline(always)]
 pub(crate) fn sum(row: &[f32]) -> f32 {
     let mut lanes = [0.0f32; LANES];
@@ -79,7 +80,7 @@ pub(crate) fn sum(row: &[f32]) -> f32 {
     sum_lanes(lanes)
 }
 
-/// Returns the sum of `a[j] * b[j]` of whole lanes, in the order of [`sum`].
+/// Returns the sum of `a[j] * b[j]` of rows of whole lanes, in the order of [`sum`].
 #[inline(always)]
 pub(crate) fn sum_product(a: &[f32], b: &[f32]) -> f32 {
     let mut lanes = [0.0f32; LANES];
@@ -102,7 +103,7 @@ fn sum_lanes(lanes: [f32; LANES]) -> f32 {
     (halves[0] + halves[2]) + (halves[1] + halves[3])
 }
 
-/// `to[j] = max(to[j], row[j] + by)`; where the new one is larger, `from[j] = source`.
+/// Computes `to[j] = max(to[j], row[j] + by)`; where the new value is larger, `from[j] = source`.
 #[inline(always)]
 pub(crate) fn relax(to: &mut [f32], from: &mut [u32], row: &[f32], by: f32, source: u32) {
     for ((t, f), r) in to.iter_mut().zip(from.iter_mut()).zip(row) {
@@ -113,10 +114,11 @@ pub(crate) fn relax(to: &mut [f32], from: &mut [u32], row: &[f32], by: f32, sour
     }
 }
 
-/// e to the `x`, within two units in the last place for -87 < x < 88; smaller `x` give e^-87, larger e^88.
+/// Returns e to the `x`, within two units in the last place for -87 < x < 88; e^-87 for smaller `x`, e^88 for
+/// larger.
 ///
-/// Cody and Waite's reduction (1980) and a polynomial of degree 6 over |r| <= ln 2 / 2, with no branch and no table, so that a
-/// loop over it runs in vector registers.
+/// It uses Cody and Waite's reduction (1980) and a polynomial of degree 6 over |r| <= ln 2 / 2, without
+/// branches and tables, so that a loop over it is vectorised.
 #[inline(always)]
 pub(crate) fn exp(x: f32) -> f32 {
     /// Adding 1.5 * 2^23 rounds to the nearest integer and leaves it in the low bits.
@@ -138,7 +140,8 @@ pub(crate) fn exp(x: f32) -> f32 {
 
 /// Returns the natural logarithm of a normal number above 0, within 2e-7 of it or, if that is more, of 1.
 ///
-/// The mantissa's by a series in (m - 1) / (m + 1), taken between the roots of one half and of two; no branch and no table.
+/// The mantissa's logarithm is a series in (m - 1) / (m + 1), taken between the roots of one half and of two,
+/// without branches and tables.
 #[inline(always)]
 pub(crate) fn ln(x: f32) -> f32 {
     const ROOT_HALF: i32 = 0x3f35_04f3;
@@ -155,7 +158,8 @@ pub(crate) fn ln(x: f32) -> f32 {
     2.0 * s * p + exponent * std::f32::consts::LN_2
 }
 
-/// `out[j] = e^(row[j] - less)`, but never less than e^-50: far from the numbers so small that processors are slow with them.
+/// Computes `out[j] = e^(row[j] - less)`, but at least e^-50: far from the small numbers with which
+/// processors are slow.
 #[inline(always)]
 pub(crate) fn exp_row(out: &mut [f32], row: &[f32], less: f32) {
     for (o, r) in out.iter_mut().zip(row) {
@@ -164,7 +168,7 @@ pub(crate) fn exp_row(out: &mut [f32], row: &[f32], less: f32) {
     }
 }
 
-/// `to[j] *= by`, and 0 where that is less than `least`.
+/// Computes `to[j] *= by`, and 0 if the result is less than `least`.
 #[inline(always)]
 pub(crate) fn scale_or_drop(to: &mut [f32], by: f32, least: f32) {
     for t in to {
@@ -173,7 +177,7 @@ pub(crate) fn scale_or_drop(to: &mut [f32], by: f32, least: f32) {
     }
 }
 
-/// Dot product in eight lanes, always in the same order.
+/// Returns the dot product in eight lanes, always in the same order.
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut lanes = [0.0f64; 8];
     let (a_chunks, a_rest) = a.as_chunks::<8>();

@@ -1,7 +1,7 @@
-//! Linear members over one shared feature extractor (Kim 2020, table 3), and how they are trained.
+//! Linear members over one shared feature extractor (Kim 2020, table 3), and their training.
 //!
-//! Features are worked out once a batch and shared by every linear member ([`Columns`]); a member is a table of weights
-//! and a way to decode. Trained and run over the same columns.
+//! Features are computed once per batch and shared by all linear members ([`Columns`]); a member is a table
+//! of weights and a decoder. Members are trained and run on the same columns.
 
 mod batch;
 mod bytes;

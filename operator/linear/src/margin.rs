@@ -1,26 +1,26 @@
-//! What the learners of margins share, `mira` and `ssvm`: both correct the weights by one stretch of tokens at a time, as
-//! far as its gold path falls short of the worst other one, and differ in how.
+//! The code shared by the margin learners, `mira` and `ssvm`: both update the weights after each stretch of
+//! tokens by the amount that its gold path falls short of the worst other path; the updates differ.
 
 use lethe_learn::Scheme;
 use serde::{Deserialize, Serialize};
 
-/// Passes between two states on disk.
+/// Passes between two saved states.
 pub(crate) const SAVED_EVERY: u32 = 2;
 
 /// Settings of `mira` and of `ssvm`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// How spans are spread over tags.
+    /// How spans are encoded as tags.
     pub scheme: Scheme,
-    /// Features that fewer tokens have are left out.
+    /// Features of fewer tokens are left out.
     pub cut_off: u32,
-    /// How far one stretch may pull: the largest factor of a correction for `mira` (Kim 2020, table 3), the price of a
-    /// token within the margin for `ssvm`.
+    /// The limit of one stretch's effect: the largest factor of an update for `mira` (Kim 2020, table 3), the
+    /// penalty of a token within the margin for `ssvm`.
     pub c: f64,
-    /// Passes at most; `mira` makes fewer if one finds nothing to correct.
+    /// The maximum number of passes; `mira` stops after a pass without updates.
     pub epochs: u32,
-    /// About how many tokens a stretch has.
+    /// The approximate number of tokens in a stretch.
     pub stretch: usize,
 }
 

@@ -16,30 +16,30 @@ use crate::states::StatesError;
 use crate::train::Trained;
 use crate::{Columns, Extractor, FeatureConfig, FeatureError, States};
 
-/// The file of a model's folder that holds the weights.
+/// The file of the weights in a model's folder.
 pub(crate) const WEIGHTS: &str = "weights.bin";
 
-/// Why a model folder is no linear member here.
+/// Why a model folder cannot be opened as a linear member.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MemberError {
-    /// The folder is not a sound model's.
+    /// The folder does not hold a valid model.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
-    /// It is of another kind of member.
-    #[error("{}: a `{kind}` is no linear member", folder.display())]
+    /// The model is of another kind.
+    #[error("{}: a `{kind}` is not a linear member", folder.display())]
     Kind {
         /// The folder.
         folder: PathBuf,
         /// Its kind.
         kind: String,
     },
-    /// Its settings do not say which features it reads.
+    /// Its settings do not describe its features.
     #[error("{}: settings of features: {message}", folder.display())]
     Settings {
         /// The folder.
         folder: PathBuf,
-        /// What the parser says.
+        /// The parser's message.
         message: String,
     },
     /// Its weights are damaged or of another version.
@@ -47,7 +47,7 @@ pub enum MemberError {
     Weights {
         /// The folder.
         folder: PathBuf,
-        /// What is wrong.
+        /// The problem.
         source: ModelError,
     },
     /// Its part-of-speech tagger is damaged or of another version.
@@ -55,15 +55,15 @@ pub enum MemberError {
     Tagger {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         source: PosError,
     },
-    /// Its features are none that this program makes.
+    /// This program cannot compute its features.
     #[error("{}: {source}", folder.display())]
     Features {
         /// The folder.
         folder: PathBuf,
-        /// What is wrong.
+        /// The problem.
         source: FeatureError,
     },
     /// It has too many tags.
@@ -71,15 +71,15 @@ pub enum MemberError {
     States {
         /// The folder.
         folder: PathBuf,
-        /// What is wrong.
+        /// The problem.
         source: StatesError,
     },
-    /// A label of it has no place in the label set.
+    /// The label set lacks one of its labels.
     #[error(transparent)]
     Label(#[from] LabelMapError),
 }
 
-/// The features that a model's manifest asks for, with the part-of-speech tagger of its folder if it names one.
+/// Returns the features of a model's manifest, with the part-of-speech tagger in its folder if it names one.
 pub(crate) fn features(
     folder: &Path,
     manifest: &Manifest,
@@ -107,7 +107,7 @@ pub(crate) fn features(
     Ok(config.with_tagger(Arc::new(tagger)))
 }
 
-/// What a model's folder holds.
+/// The contents of a model's folder.
 pub(crate) struct Opened {
     pub(crate) manifest: Manifest,
     pub(crate) features: FeatureConfig,
@@ -117,7 +117,7 @@ pub(crate) struct Opened {
 /// Reads a model's folder.
 ///
 /// # Errors
-/// [`MemberError`], naming folder or file.
+/// [`MemberError`], naming the folder or file.
 pub(crate) fn opened(folder: &Path) -> Result<Opened, MemberError> {
     let manifest = Manifest::read(folder)?;
     let folder = folder.to_owned();
@@ -144,23 +144,23 @@ pub(crate) fn opened(folder: &Path) -> Result<Opened, MemberError> {
     })
 }
 
-/// Notes of more tokens are read in windows: the features of a token take some hundred bytes, those of this many some
-/// 15 MiB.
+/// Notes with more tokens are read in windows: the features of a token take some hundred bytes, those of this
+/// many tokens some 15 MiB.
 const LONG: usize = 1 << 15;
 
 /// Tokens of a window.
 const WINDOW: usize = 1 << 13;
 
-/// A trained linear member. Members of equal feature settings share a batch's columns.
+/// A trained linear member. Members with equal feature settings share a batch's columns.
 ///
-/// The memory that tagging takes hangs on the ordinary notes of a batch. A long note is read in windows, with the same
-/// result, whatever its length: what it takes are 10 to 50 MiB, its spans, and what the rules find in it.
+/// The memory for tagging depends on the ordinary notes of a batch. A long note is read in windows, with the
+/// same result: it takes 10 to 50 MiB, its spans, and the rules' spans in it, whatever its length.
 pub struct LinearMember {
     name: String,
     decoder: Decoder,
     extractor: Extractor,
     labels: LabelMap,
-    /// Notes of more tokens are read in windows, of so many.
+    /// Notes with more tokens than this are read in windows of this many tokens.
     long: usize,
     window: usize,
 }
@@ -169,7 +169,7 @@ impl LinearMember {
     /// Opens a model's folder.
     ///
     /// # Errors
-    /// [`MemberError`], naming folder or file.
+    /// [`MemberError`], naming the folder or file.
     pub fn open(folder: &Path, labels: &LabelSet, dictionary: &Arc<Dictionary>) -> Result<Self, MemberError> {
         let Opened {
             manifest,
@@ -179,7 +179,7 @@ impl LinearMember {
         Self::build(folder, manifest, &features, model, labels, dictionary)
     }
 
-    /// Creates a member straight from training.
+    /// Creates a member directly from training.
     ///
     /// # Errors
     /// [`MemberError::Features`] or [`MemberError::Label`].
@@ -225,7 +225,7 @@ impl LinearMember {
         })
     }
 
-    /// Returns the same member, which reads notes of more than so many tokens in windows of so many. The
+    /// Returns the same member, which reads notes of more than this many tokens in windows of this size. The
     /// default suits notes of any length; tests use shorter windows.
     #[must_use]
     pub fn with_window(self, tokens: usize) -> Self {
@@ -236,7 +236,7 @@ impl LinearMember {
         }
     }
 
-    /// Returns the same member under another name: an ensemble may have two of a kind.
+    /// Returns the same member under another name: an ensemble may have two of one kind.
     #[must_use]
     pub fn named(self, name: impl Into<String>) -> Self {
         Self {
@@ -250,8 +250,7 @@ impl LinearMember {
         self.decoder.model()
     }
 
-    /// Returns the columns of a batch as the member reads them; shared with other members of the same
-    /// features.
+    /// Returns the columns of a batch for this member, shared with other members with the same features.
     pub fn columns(&self, batch: &NoteBatch) -> Arc<Columns> {
         self.extractor.shared(batch)
     }
@@ -284,7 +283,7 @@ impl Tagger for LinearMember {
 }
 
 impl LinearMember {
-    /// Tags some rows, which the columns are of.
+    /// Tags the rows of these columns.
     fn tag_short(
         &self,
         batch: &NoteBatch,

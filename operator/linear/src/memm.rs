@@ -1,5 +1,5 @@
-//! `memm`: a Markov model of maximum entropy (McCallum et al. 2000): at each token the state's probability given the one
-//! before, decoded over whole notes.
+//! `memm`: a Markov model of maximum entropy (McCallum et al. 2000): the probability of each token's state
+//! given the previous one, decoded over whole notes.
 
 use crate::batch::{self, Config};
 use crate::chain::{Chain, Layout, Scratch};
@@ -18,7 +18,7 @@ pub(crate) fn fit(
     batch::fit(config, StepLikelihood, Form::Local, data, states, run)
 }
 
-/// Negative logarithm of the likelihood of each gold state given the gold state before.
+/// The negative log-likelihood of each gold state given the previous gold state.
 pub(crate) struct StepLikelihood;
 
 impl Loss for StepLikelihood {
@@ -43,7 +43,8 @@ impl Loss for StepLikelihood {
             .zip(gold.states)
         {
             let gold = gold as usize;
-            // Where each state's step lies, the free ones in a row: only closed states and the start lead there.
+            // Each state's step: the free ones are in a row, since only closed states and the start lead
+            // there.
             let open = before.is_some_and(|state| !states.closed().contains(&(state as u8)));
             let first = before.unwrap_or(width) * free;
             let inner = before.into_iter().flat_map(|state| {

@@ -1,5 +1,5 @@
-//! `mira`: the margin infused relaxed algorithm (Crammer and Singer 2003; 1-best, McDonald et al. 2005), averaged: the
-//! least correction by which gold beats the path that was found.
+//! `mira`: the margin infused relaxed algorithm (Crammer and Singer 2003; 1-best, McDonald et al. 2005),
+//! averaged: each update is the smallest with which gold beats the found path.
 
 use crate::chain::Scratch;
 use crate::dense::{Averaged, Change, order};

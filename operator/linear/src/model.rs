@@ -1,7 +1,8 @@
-//! A trained member's weights, compact on disk and quick in memory.
+//! A trained member's weights, compact on disk and fast in memory.
 //!
-//! A feature is known by 40 bits of its hash; it has a few weights, each of a state, in 16-bit steps of one size for the
-//! whole model. Sums of such weights are whole numbers: they saturate, but no order of summing changes them.
+//! A feature is identified by 40 bits of its hash; it has a few weights, one per state, in 16-bit steps of
+//! one size for the whole model. Sums of such weights are integers: they saturate, but the order of summation
+//! does not change them.
 
 mod format;
 mod joined;
@@ -15,10 +16,10 @@ pub(crate) use lookup::{Lookup, Place};
 use crate::chain::Chain;
 use crate::{Data, States, kernel};
 
-/// Weights a model keeps at most: about 3 bytes each, and 5 a feature.
+/// The most weights of a model: about 3 bytes each, and 5 per feature.
 pub const MOST_WEIGHTS: usize = 600_000;
 
-/// Most weights of one feature; the count shares a word with their place.
+/// The most weights of one feature; the count shares a word with their index.
 const MOST_OF_ONE: usize = 255;
 
 /// How a model decodes.
@@ -26,13 +27,13 @@ const MOST_OF_ONE: usize = 255;
 pub enum Form {
     /// The best path by the sum of its scores and steps.
     Chain,
-    /// The most likely path, where each state's probability is given the one before.
+    /// The most likely path, with each state's probability given the previous one.
     Local,
-    /// From left to right, each state chosen by its score and what was chosen before.
+    /// From left to right, each state chosen by its score and the previous choices.
     Greedy,
 }
 
-/// What a learner hands over: weights of features by their index in the training data.
+/// The result of a learner: weights of features by their index in the training data.
 #[derive(Clone, Debug)]
 pub struct Fitted {
     /// How the model decodes.
@@ -41,12 +42,12 @@ pub struct Fitted {
     pub weights: Vec<(u32, u8, f32)>,
     /// Weights of steps, in [`Layout`](crate::Layout)'s order.
     pub steps: Vec<f32>,
-    /// Weights of what was chosen two tokens before, and of what the word was last time, for [`Form::Greedy`]: a row of
-    /// [`States::width`] for each state.
+    /// For [`Form::Greedy`], weights of the choice two tokens before, and of the last choice for the same
+    /// word: a row of [`States::width`] for each state.
     pub history: Vec<f32>,
 }
 
-/// A weight before it is quantised: of a feature by its salted hash, which so many tokens have.
+/// A weight before quantisation: of a feature with this salted hash and this number of tokens.
 pub(crate) struct Weight {
     pub(crate) hash: u64,
     pub(crate) state: u8,
@@ -59,9 +60,9 @@ pub(crate) struct Weight {
 pub struct Model {
     states: States,
     form: Form,
-    /// Size of a step of the 16-bit weights.
+    /// The size of a step of the 16-bit weights.
     scale: f32,
-    /// Factor by which scores become log-probabilities.
+    /// The factor that turns scores into log-probabilities.
     warmth: f32,
     steps: Vec<f32>,
     history: Vec<f32>,
@@ -72,8 +73,8 @@ pub struct Model {
 }
 
 impl Model {
-    /// Quantises and prunes what a learner found: weights that matter least, by size and how many tokens have the feature,
-    /// go first.
+    /// Quantises and prunes a learner's result: weights that matter least, by size and number of tokens with
+    /// the feature, are removed first.
     pub fn new(states: &States, fitted: Fitted, data: &Data) -> Self {
         let reach = reach(states, &fitted.weights, data);
         let hashed = |&(feature, state, weight): &(u32, u8, f32)| Weight {
@@ -86,7 +87,7 @@ impl Model {
         Self::of_weights(states, fitted.form, weights, reach, fitted.steps, fitted.history)
     }
 
-    /// Returns the same from weights by hash; `reach` is the largest score that a token is thought to have.
+    /// Builds a model from weights by hash; `reach` is the estimated largest score of a token.
     pub(crate) fn of_weights(
         states: &States,
         form: Form,
@@ -99,12 +100,12 @@ impl Model {
         if weights.len() > MOST_WEIGHTS {
             joined::keep_most(&mut weights, MOST_WEIGHTS);
         }
-        // Room for tokens that score twice what any has so far.
+        // There is room for tokens that score twice as much as any so far.
         let scale = reach * 2.0 / f32::from(i16::MAX);
         Self::packed(states, form, weights, scale, steps, history)
     }
 
-    /// Returns the same from weights in steps of `scale`.
+    /// Builds a model from weights in steps of `scale`.
     fn packed(
         states: &States,
         form: Form,
@@ -126,7 +127,7 @@ impl Model {
                     .filter(|&(_, weight)| weight != 0)
                     .take(MOST_OF_ONE),
             );
-            // Two hashes of equal upper bits: the second feature is given up.
+            // Two hashes have equal upper bits: the second feature is dropped.
             if entries.len() == first || last == Some(hash) {
                 entries.truncate(first);
                 continue;
@@ -174,22 +175,22 @@ impl Model {
         }
     }
 
-    /// Its states.
+    /// Returns its states.
     pub const fn states(&self) -> &States {
         &self.states
     }
 
-    /// How it decodes.
+    /// Returns how it decodes.
     pub const fn form(&self) -> Form {
         self.form
     }
 
-    /// Size of a step of the 16-bit weights: what whole-number scores are multiplied with.
+    /// Returns the size of a step of the 16-bit weights, by which integer scores are multiplied.
     pub const fn scale(&self) -> f32 {
         self.scale
     }
 
-    /// Factor by which scores become log-probabilities.
+    /// Returns the factor that turns scores into log-probabilities.
     pub const fn warmth(&self) -> f32 {
         self.warmth
     }
@@ -199,7 +200,7 @@ impl Model {
         self.warmth = warmth;
     }
 
-    /// Returns the chain to decode with; its steps times `by`.
+    /// Returns the chain for decoding, with its steps multiplied by `by`.
     pub fn chain(&self, by: f32) -> Chain {
         let steps: Vec<f32> = self.steps.iter().map(|step| step * by).collect();
         let chain = Chain::new(&self.states, &steps);
@@ -210,22 +211,22 @@ impl Model {
         }
     }
 
-    /// Weights of steps, in [`Layout`](crate::Layout)'s order.
+    /// Returns the weights of steps, in [`Layout`](crate::Layout)'s order.
     pub(crate) fn steps(&self) -> &[f32] {
         &self.steps
     }
 
-    /// Weights of what was chosen before, for [`Form::Greedy`].
+    /// Returns the weights of the previous choices, for [`Form::Greedy`].
     pub(crate) fn history(&self) -> &[f32] {
         &self.history
     }
 
-    /// How many features and how many weights of features it has.
+    /// Returns the number of features and of their weights.
     pub fn size(&self) -> (usize, usize) {
         (self.hashes.len(), self.entries.len())
     }
 
-    /// Returns the weights where they are quickest found.
+    /// Returns the table for fast look-ups of weights.
     pub(crate) const fn lookup(&self) -> &Lookup {
         &self.lookup
     }
@@ -239,7 +240,7 @@ impl Model {
     }
 }
 
-/// Returns the largest score, up or down, of a training token. Weights are in the order of their features.
+/// Returns the largest absolute score of a training token. Weights are in the order of their features.
 fn reach(states: &States, weights: &[(u32, u8, f32)], data: &Data) -> f32 {
     debug_assert!(weights.is_sorted_by_key(|weight| weight.0));
     let mut starts = vec![0usize; data.hashes.len() + 1];

@@ -1,10 +1,11 @@
-//! `naive-bayes`: the soft rules of Singh 2020: counts of features and states, which take up new documents at any time.
+//! `naive-bayes`: the soft rules of Singh 2020, counts of features and states to which new documents can be
+//! added at any time.
 //!
-//! With a Dirichlet prior that leans on how often each state is, a feature speaks for a state by `ln(1 + n / (a p))`, where `n`
-//! counts the tokens that have both, `p` is the state's share of tokens and `a` the prior's strength; what was never seen
-//! together weighs nothing, after what is the same for all states is left out. So the weights are as sparse as the counts.
-//! The state before is one more feature. Features of one token say much the same thing many times: their sum counts only in
-//! part (`trust`).
+//! With a Dirichlet prior proportional to the frequency of each state, a feature adds `ln(1 + n / (a p))` to
+//! a state, where `n` counts the tokens that have both, `p` is the state's share of tokens and `a` the
+//! prior's strength; pairs that never occurred add nothing, once terms common to all states are removed. So
+//! the weights are as sparse as the counts. The previous state is one more feature. The features of one token
+//! are strongly correlated, so their sum counts only in part (`trust`).
 
 mod counts;
 
@@ -29,13 +30,13 @@ use counts::{COUNTS, Counts};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// How spans are spread over tags (Singh 2020: BILOU).
+    /// How spans are encoded as tags (Singh 2020: BILOU).
     pub scheme: Scheme,
-    /// Features that fewer tokens have speak for nothing, but are counted.
+    /// Features of fewer tokens get no weights, but are counted.
     pub cut_off: u32,
-    /// Strength of the prior, in tokens.
+    /// The strength of the prior, in tokens.
     pub prior: f64,
-    /// How much a feature counts, given that others say the same.
+    /// How much a feature counts, given that others are correlated with it.
     pub trust: f64,
 }
 
@@ -50,7 +51,8 @@ impl Default for Config {
     }
 }
 
-/// Text that is counted at a time, in bytes: what a kill costs at most, and what bounds the memory of features.
+/// The bytes of text that are counted at once: the most work that a kill loses, and the bound of the
+/// features' memory.
 const PART: usize = 1 << 19;
 
 /// Returns the first documents that together have [`PART`] bytes of text, or all.
@@ -65,7 +67,8 @@ fn first_part(documents: &[Document]) -> &[Document] {
     &documents[..count]
 }
 
-/// A naive Bayes model that goes on learning: begun on some documents, updated with more, written, opened again.
+/// A naive Bayes model for incremental learning: it can be started on some documents, updated with more,
+/// written, and opened again.
 #[derive(Clone, Debug)]
 pub struct Bayes {
     config: Config,
@@ -77,8 +80,8 @@ pub struct Bayes {
 }
 
 impl Bayes {
-    /// Begins with the documents of a task, from the state on disk where there is one. Their labels are the model's labels
-    /// for good.
+    /// Starts with the documents of a task, or resumes from the saved state if there is one. Their labels are
+    /// the model's labels from then on.
     ///
     /// # Errors
     /// [`TrainError`].
@@ -134,7 +137,7 @@ impl Bayes {
         })
     }
 
-    /// Takes up more documents. Counts only add up: the same documents give the same model in whatever increments. Marks of
+    /// Adds documents. Counts are sums: the same documents give the same model in any increments. Marks with
     /// labels that the model does not have are left out.
     ///
     /// # Errors
@@ -148,14 +151,14 @@ impl Bayes {
             rest = &rest[part.len()..];
         }
         self.training.documents += documents.len();
-        // Each increment's digest after the one before: what the model has seen, in order.
+        // Each increment's digest includes the previous one, so that it identifies all documents in order.
         let digest = lethe_corpus::digest(documents);
         self.training.data = format!("{}+{digest}", self.training.data);
         Ok(())
     }
 
-    /// How much of its own words the model believes: the factor by which scores become log-probabilities. What features say
-    /// is not independent, as naive Bayes takes it to be, so it is surer than it should be.
+    /// Returns the factor that turns scores into log-probabilities. Features are not independent, as naive
+    /// Bayes assumes, so the uncalibrated model is overconfident.
     pub const fn confidence(&self) -> f32 {
         self.confidence
     }
@@ -182,7 +185,8 @@ impl Bayes {
         Ok(confidences.iter().map(loss).collect())
     }
 
-    /// Returns the model as the counts stand; its confidence is set by held-out documents if there are any.
+    /// Returns the model from the counts so far; held-out documents, if there are any, calibrate its
+    /// confidence.
     ///
     /// # Errors
     /// [`TrainError`].
@@ -207,7 +211,7 @@ impl Bayes {
         })
     }
 
-    /// Begins with nothing but the labels that it is to learn, with the settings that ship: increments bring the documents.
+    /// Starts with only the labels to learn, with the default settings; increments add the documents.
     ///
     /// # Errors
     /// [`TrainError::States`] for too many labels, [`TrainError::NothingMarked`] for none.
@@ -232,10 +236,10 @@ impl Bayes {
         })
     }
 
-    /// Opens a model's folder to go on learning.
+    /// Opens a model's folder for further increments.
     ///
     /// # Errors
-    /// [`MemberError`], naming folder or file.
+    /// [`MemberError`], naming the folder or file.
     pub fn open(folder: &Path) -> Result<Self, MemberError> {
         let Opened {
             manifest,
@@ -279,7 +283,7 @@ impl Bayes {
 }
 
 impl Config {
-    /// Returns the model's weights, without what it needs to go on learning.
+    /// Returns the model's weights, without the counts for further learning.
     pub(crate) fn fit(&self, data: &Data, states: &States, _: &mut Run<'_>) -> Result<Fitted, TrainError> {
         let mut counts = Counts::new(states);
         counts.add(data, states);

@@ -1,5 +1,6 @@
-//! `ogd`: online gradient descent as Vowpal Wabbit does it: each token by itself, one logistic model a state against the rest,
-//! each weight with its own rate (Duchi et al. 2011). Decoding only keeps to the scheme.
+//! `ogd`: online gradient descent in the manner of Vowpal Wabbit: each token separately, one logistic model
+//! per state against the rest, each weight with its own rate (Duchi et al. 2011). Only decoding follows the
+//! scheme.
 
 use lethe_learn::Scheme;
 use serde::{Deserialize, Serialize};
@@ -14,15 +15,15 @@ use crate::{Data, States, kernel};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// How spans are spread over tags.
+    /// How spans are encoded as tags.
     pub scheme: Scheme,
-    /// Features that fewer tokens have are left out.
+    /// Features of fewer tokens are left out.
     pub cut_off: u32,
-    /// Rate of a weight's first correction.
+    /// The learning rate of a weight's first update.
     pub rate: f64,
-    /// Passes (Kim 2020, table 3).
+    /// The number of passes (Kim 2020, table 3).
     pub epochs: u32,
-    /// A token whose probabilities are all this close to gold is not learned from again.
+    /// A token is not learned from again if all its probabilities are this close to gold.
     pub enough: f64,
 }
 
@@ -38,13 +39,13 @@ impl Default for Config {
     }
 }
 
-/// Passes between two states on disk.
+/// Passes between two saved states.
 const SAVED_EVERY: u32 = 2;
 
-/// Tokens between two tellings of progress.
+/// Tokens between two progress reports.
 const TOLD_EVERY: usize = 4096;
 
-/// Weights, each with the squares of its corrections: the more there were, the smaller the next.
+/// Weights, each with the squares of its updates: the larger their sum, the smaller the next update.
 pub(crate) struct Adaptive {
     pub(crate) weights: Dense,
     squares: Dense,
@@ -60,7 +61,7 @@ impl Adaptive {
         }
     }
 
-    /// Moves the weights of a token's features against `pull`, the loss' derivative by each score.
+    /// Updates the weights of a token's features against `pull`, the loss' derivative by each score.
     pub(crate) fn correct(&mut self, data: &Data, token: usize, pull: &[f32]) {
         for feature in data.features_of(token) {
             descend(
@@ -90,12 +91,12 @@ impl Adaptive {
     }
 }
 
-/// One adaptive step of a row.
+/// Takes one adaptive step of a row.
 #[inline]
 pub(crate) fn descend(weights: &mut [f32], squares: &mut [f32], pull: &[f32], rate: f32) {
     for ((w, s), g) in weights.iter_mut().zip(squares).zip(pull) {
         *s += g * g;
-        // The least number keeps 0 / 0 away where nothing ever pulled.
+        // The smallest number avoids 0 / 0 for weights without updates.
         *w -= rate * g / (*s + f32::MIN_POSITIVE).sqrt();
     }
 }
@@ -125,7 +126,7 @@ impl Config {
                 }
                 let (token, gold) = (token as usize, data.gold[token as usize] as usize);
                 model.weights.score(data, token, &mut pull);
-                // From scores to probabilities of "it is this state", less what is so.
+                // From scores to probabilities of each state, minus the truth.
                 for (p, real) in pull.iter_mut().zip(&real) {
                     *p = real / (1.0 + kernel::exp(-*p));
                 }

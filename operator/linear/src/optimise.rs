@@ -1,41 +1,42 @@
-//! Minimising a smooth function, with an L1 penalty if wanted: L-BFGS (Nocedal 1980) and OWL-QN (Andrew and Gao 2007).
+//! Minimises a smooth function, with an optional L1 penalty: L-BFGS (Nocedal 1980) and OWL-QN (Andrew and Gao
+//! 2007).
 
 use crate::bytes::{Malformed, Reader, Writer};
 use crate::kernel::dot;
 
-/// What is minimised.
+/// A function to minimise.
 pub(crate) trait Objective {
-    /// Returns the value at `x`; writes the gradient. Without the L1 penalty.
+    /// Returns the value at `x` and writes the gradient, both without the L1 penalty.
     fn value(&mut self, x: &[f64], gradient: &mut [f64]) -> f64;
 }
 
-/// When to stop, and the penalty that the objective does not hold.
+/// The stopping rule, and the penalty that the objective does not include.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Factor of the sum of absolute weights.
+    /// The factor of the sum of absolute weights.
     pub(crate) l1: f64,
-    /// Steps at most.
+    /// The maximum number of steps.
     pub(crate) iterations: u32,
     /// Stops when the last [`WINDOW`] steps together gained less than this share of the value.
     pub(crate) least_gain: f64,
 }
 
-/// Steps over which the gain is judged.
+/// The steps over which the gain is measured.
 const WINDOW: usize = 5;
 
-/// Pairs of steps and gradients that are remembered.
+/// The pairs of steps and gradients that are kept.
 const MEMORY: usize = 6;
 
-/// A minimisation under way.
+/// A minimisation in progress.
 pub(crate) struct Minimiser {
     limits: Limits,
     /// The weights.
     pub(crate) x: Vec<f64>,
     gradient: Vec<f64>,
-    /// Value with the penalty, after each step; the first before any.
+    /// The value with the penalty after each step, beginning with the one before any.
     values: Vec<f64>,
-    /// Steps and changes of the gradient, oldest first. Single precision: half the memory, and the direction is checked
-    /// by the line search anyway.
+    /// Steps and changes of the gradient, oldest first. Single precision needs half the memory, and the line
+    /// search checks the direction anyway.
     history: Vec<(Vec<f32>, Vec<f32>, f64)>,
 }
 
@@ -50,7 +51,7 @@ impl Minimiser {
         }
     }
 
-    /// Steps so far.
+    /// Returns the steps so far.
     pub(crate) fn done(&self) -> u32 {
         self.values.len().saturating_sub(1) as u32
     }
@@ -60,8 +61,8 @@ impl Minimiser {
         self.values.last().copied().unwrap_or(f64::INFINITY)
     }
 
-    /// Takes one step. `false` when no step is left: the steps are used up, the gain is too small, or no direction leads
-    /// down.
+    /// Takes one step. Returns `false` when none is left: the steps are used up, the gain is too small, or no
+    /// direction leads down.
     pub(crate) fn step(&mut self, objective: &mut impl Objective) -> bool {
         if self.values.is_empty() {
             let smooth = objective.value(&self.x, &mut self.gradient);
@@ -127,7 +128,8 @@ impl Minimiser {
         }
     }
 
-    /// Andrew and Gao 2007, equation 4: the steepest way among those that the kink at 0 leaves.
+    /// Returns the pseudo-gradient (Andrew and Gao 2007, equation 4): the steepest direction that the kink at
+    /// 0 allows.
     fn pseudo_gradient(&self) -> Vec<f64> {
         let l1 = self.limits.l1;
         let one = |(&x, &g): (&f64, &f64)| {
@@ -146,7 +148,8 @@ impl Minimiser {
         self.x.iter().zip(&self.gradient).map(one).collect()
     }
 
-    /// Returns the two loops of L-BFGS; with a penalty, what points uphill is dropped.
+    /// Returns the direction of L-BFGS by its two loops; with a penalty, components that point uphill are
+    /// dropped.
     fn direction(&self, slope: &[f64]) -> Vec<f64> {
         let mut d: Vec<f64> = slope.iter().map(|s| -s).collect();
         let mut shares = vec![0.0; self.history.len()];
@@ -173,7 +176,7 @@ impl Minimiser {
         d
     }
 
-    /// `x + length * direction`; with a penalty, what crosses 0 stops there.
+    /// Returns `x + length * direction`; with a penalty, components that cross 0 stop there.
     fn move_along(&self, direction: &[f64], slope: &[f64], length: f64, to: &mut [f64]) {
         for (((to, x), d), s) in to.iter_mut().zip(&self.x).zip(direction).zip(slope) {
             let moved = x + length * d;
@@ -200,7 +203,7 @@ impl Minimiser {
         }
     }
 
-    /// Everything that the next step depends on.
+    /// Saves everything that the next step depends on.
     pub(crate) fn save(&self, out: &mut Writer) {
         out.f64s(&self.x);
         out.f64s(&self.gradient);
@@ -213,7 +216,7 @@ impl Minimiser {
         }
     }
 
-    /// Returns a minimisation of as many weights as `self`, as it was saved.
+    /// Restores a saved minimisation with as many weights as `self`.
     pub(crate) fn restore(&mut self, bytes: &mut Reader<'_>) -> Result<(), Malformed> {
         let n = self.x.len();
         let (x, gradient, values) = (bytes.f64s()?, bytes.f64s()?, bytes.f64s()?);
@@ -255,7 +258,7 @@ fn add_mixed(to: &mut [f64], by: f64, from: &[f32]) {
 mod tests {
     use super::*;
 
-    /// Half the squared distance from a point, each coordinate in its own measure.
+    /// Half the squared distance from a point, with each coordinate scaled separately.
     struct Bowl {
         at: Vec<f64>,
         stiff: Vec<f64>,
@@ -294,7 +297,8 @@ mod tests {
             let mut search = Minimiser::new(limits(l1), vec![0.0; 40]);
             while search.step(&mut bowl) {}
             for i in 0..40 {
-                // Soft thresholding: each coordinate falls short of its place by l1 over its stiffness.
+                // Soft thresholding: each coordinate falls short of the minimum by l1 divided by its
+                // stiffness.
                 let short = l1 / bowl.stiff[i];
                 let exact = (bowl.at[i].abs() - short).max(0.0) * bowl.at[i].signum();
                 assert!((search.x[i] - exact).abs() < 1e-4, "{i}: {} {exact}", search.x[i]);

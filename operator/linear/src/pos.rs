@@ -1,8 +1,8 @@
-//! Parts of speech: a small greedy tagger over the universal tags, averaged perceptron (Collins 2002; history of the
-//! last two tags).
+//! Parts of speech: a small greedy tagger over the universal tags, an averaged perceptron (Collins 2002) with
+//! the last two tags as history.
 //!
-//! What a word says of its own tag and of its neighbours' is added up once a word type; a token then costs three short
-//! sums and two rows of the history's table.
+//! The scores that a word adds to its own tag and to its neighbours' are summed once per word type; a token
+//! then costs three short sums and two rows of the history's table.
 
 mod corpus;
 mod model;

@@ -1,4 +1,4 @@
-//! The one list of learners: what a training may name, each with its settings.
+//! The registry of learners that a training may name, each with its settings.
 
 use lethe_learn::Scheme;
 use serde::{Deserialize, Serialize};
@@ -26,11 +26,11 @@ pub enum Learner {
     Ogd(ogd::Config),
     /// Structural support vector machine.
     Ssvm(margin::Config),
-    /// Naive Bayes, which learns on by increments.
+    /// Naive Bayes, which learns incrementally.
     NaiveBayes(naive_bayes::Config),
 }
 
-/// Does the same with whichever learner's settings.
+/// Applies an expression to the settings of any learner.
 macro_rules! each {
     ($learner:expr, $config:ident => $do:expr) => {
         match $learner {
@@ -47,7 +47,7 @@ macro_rules! each {
 }
 
 impl Learner {
-    /// Every kind: those of Kim 2020's table 3 in its order, then Singh 2020's.
+    /// All kinds: those of Kim 2020's table 3 in its order, then Singh 2020's.
     pub const KINDS: [&str; 8] = [
         "crf",
         "memm",
@@ -88,12 +88,12 @@ impl Learner {
         }
     }
 
-    /// How it spreads spans over tags.
+    /// Returns how it encodes spans as tags.
     pub const fn scheme(&self) -> Scheme {
         each!(self, config => config.scheme)
     }
 
-    /// How many tokens must have a feature for it to be learned.
+    /// Returns the number of tokens that a feature needs to be learned.
     pub(crate) const fn cut_off(&self) -> u32 {
         each!(self, config => config.cut_off)
     }

@@ -1,7 +1,9 @@
-//! A batch's scores under a model: each type's weights are added up once, a token's scores are the sum of a row a view.
+//! A batch's scores under a model: each type's weights are summed once, and a token's scores are the sum of
+//! one row per view.
 //!
-//! What costs time is memory, not sums: so rows are kept from batch to batch, a type's rows are found by one look-up for all
-//! views of its table, and while one token's rows are added the next one's are read.
+//! Memory accesses dominate the time, not sums: so rows are cached between batches, one look-up finds a
+//! type's rows for all views of its table, and the next token's rows are prefetched while one token's rows
+//! are added.
 
 mod cache;
 
@@ -15,34 +17,34 @@ use crate::kernel::{self, Rows};
 use crate::model::{Lookup, Model, Place};
 use crate::{Columns, salted};
 
-/// Tokens in hand at once while a note is scored, and types while their rows are made.
+/// Tokens in progress at once while a note is scored, and types while their rows are computed.
 const HANDS: usize = 4;
 
-/// Where a token's scores come from.
+/// The sources of a token's scores.
 pub(crate) struct Plan<'c> {
     recurring: Vec<Recurring<'c>>,
     single: Vec<Single<'c>>,
 }
 
-/// A view of types that recur: each has a row.
+/// A view with recurring types, each of which has a row.
 struct Recurring<'c> {
     ids: &'c [u32],
     shift: isize,
-    /// Rows of the table's types, `stride` each; this view's is the `nth`.
+    /// The rows of the table's types, `stride` each; this view's is the `nth`.
     rows: Arc<Vec<u32>>,
     stride: usize,
     nth: usize,
 }
 
-/// A view in which nearly every token is a type of its own: its features are looked up at once.
+/// A view in which nearly every token has its own type: its features are looked up directly.
 struct Single<'c> {
     table: &'c crate::Table,
     shift: isize,
     view: usize,
 }
 
-/// What is in hand of a token or a type: its rows, and its features that are looked up, first by hash, then where their
-/// weights lie. Each is prefetched one step before it is read, so that the read does not stall.
+/// The pending rows of a token or a type, and its features to look up, first by hash, then by the position of
+/// their weights. Each is prefetched one step before it is read, so that the read does not stall.
 #[derive(Default)]
 struct Ahead {
     rows: Vec<u32>,
@@ -52,7 +54,7 @@ struct Ahead {
 }
 
 impl Ahead {
-    /// Appends the hashes of those of a type's features that the model may have, and asks for where each would be.
+    /// Appends the hashes of those features of a type that the model may have, and prefetches their slots.
     fn hash(&mut self, weights: &Lookup, features: &[u64], view: usize) {
         let first = self.hashes.len();
         self.hashes.resize(first + features.len(), 0);
@@ -60,7 +62,8 @@ impl Ahead {
         for &feature in features {
             let hash = salted(feature, view);
             self.hashes[used] = hash;
-            // 0 stands for no feature. No branch: which the model has is as good as random.
+            // 0 marks the absence of a feature. There is no branch, because the features that the model has
+            // are unpredictable.
             used += usize::from((feature != 0) & weights.may_have(hash));
         }
         self.hashes.truncate(used);
@@ -69,7 +72,7 @@ impl Ahead {
         }
     }
 
-    /// Finds where the weights of those of the hashes lie that the model has, and asks for them.
+    /// Locates the weights of those hashes that the model has, and prefetches them.
     fn locate(&mut self, weights: &Lookup) {
         self.places.clear();
         self.dense.clear();
@@ -83,7 +86,7 @@ impl Ahead {
         }
     }
 
-    /// Adds up the weights that were located, and those of `rows` that were found.
+    /// Adds up the located weights, and the found rows of `rows`.
     fn add(&self, weights: &Lookup, rows: &[i16], sums: &mut [i16]) {
         let sparse = &mut [0i32; 256][..sums.len()];
         weights.add(&self.places, sparse);
@@ -100,7 +103,7 @@ impl Ahead {
 }
 
 impl<'c> Plan<'c> {
-    /// Finds or makes the rows of all types of a batch.
+    /// Finds or computes the rows of all types of a batch.
     pub(crate) fn new(model: &Model, columns: &'c Columns, cache: &mut Cache) -> Self {
         cache.begin(model.states().width());
         let tokens = columns.tokens();
@@ -130,7 +133,8 @@ impl<'c> Plan<'c> {
         Self { recurring, single }
     }
 
-    /// The scores of a note's tokens, a row a token. `cache` is the one that the plan was made with.
+    /// Computes the scores of a note's tokens, one row per token. `cache` must be the one that the plan was
+    /// made with.
     pub(crate) fn scores(
         &self,
         model: &Model,
@@ -141,7 +145,7 @@ impl<'c> Plan<'c> {
         self.scores_of(model, cache, note, note.clone(), scores);
     }
 
-    /// The same of some of the note's tokens, all of it in view.
+    /// Computes the same for some of the note's tokens, all of which are in view.
     pub(crate) fn scores_of(
         &self,
         model: &Model,
@@ -178,7 +182,7 @@ impl<'c> Plan<'c> {
         }
     }
 
-    /// Finds a token's rows and asks for them.
+    /// Finds a token's rows and prefetches them.
     fn find_rows(&self, rows: &[i16], width: usize, note: &Range<usize>, token: usize, found: &mut Vec<u32>) {
         found.clear();
         found.resize(self.recurring.len(), ZERO);
@@ -186,7 +190,7 @@ impl<'c> Plan<'c> {
         for view in &self.recurring {
             let id = id_at(view.ids, note, token, view.shift) as usize;
             let row = view.rows[id * view.stride + view.nth];
-            // No branch: which views have a row is as good as random.
+            // There is no branch, because the views with a row are unpredictable.
             found[used] = row;
             used += usize::from(row != ZERO);
         }

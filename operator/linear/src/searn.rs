@@ -1,9 +1,9 @@
-//! `searn`: search-based structured prediction (Daumé et al. 2009): a classifier that chooses each token's state knowing what
-//! it chose before, trained on the states that its own choices lead to.
+//! `searn`: search-based structured prediction (Daumé et al. 2009): a classifier that chooses each token's
+//! state given its previous choices, trained on the states to which its own choices lead.
 //!
-//! As in Vowpal Wabbit the policy is learned online: a pass rolls in with a mixture of gold and the classifier, and gold's
-//! share shrinks from pass to pass until the classifier walks alone. What a choice costs is counted exactly: a token that is
-//! wrong, and a span that can no longer be had.
+//! As in Vowpal Wabbit the policy is learned online: a pass rolls in with a mixture of gold and the
+//! classifier, and gold's share shrinks from pass to pass until only the classifier chooses. The cost of a
+//! choice is exact: one for a wrong token, and one for a span that can no longer be found.
 
 use lethe_learn::Scheme;
 use rand::{Rng as _, SeedableRng as _};
@@ -23,20 +23,20 @@ use crate::{Data, States, kernel};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// How spans are spread over tags.
+    /// How spans are encoded as tags.
     pub scheme: Scheme,
-    /// Features that fewer tokens have are left out.
+    /// Features of fewer tokens are left out.
     pub cut_off: u32,
-    /// Rate of a weight's first correction (Kim 2020, table 3).
+    /// The learning rate of a weight's first update (Kim 2020, table 3).
     pub rate: f64,
-    /// Passes.
+    /// The number of passes.
     pub epochs: u32,
-    /// Share of gold's choices that a pass leaves to the classifier (Daumé's beta).
+    /// The share of gold's choices that a pass leaves to the classifier (Daumé's beta).
     pub beta: f64,
-    /// A token whose gold state is this likely is not learned from again.
+    /// A token is not learned from again if its gold state has this probability.
     pub enough: f64,
-    /// Whether a choice is kept from what was chosen for the same word (type of the first view) last time: where the first
-    /// view does not show words.
+    /// Whether a choice ignores the last choice for the same word (type of the first view): for a first view
+    /// that does not show words.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub forgets_words: bool,
 }
@@ -55,10 +55,10 @@ impl Default for Config {
     }
 }
 
-/// Passes between two states on disk.
+/// Passes between two saved states.
 const SAVED_EVERY: u32 = 2;
 
-/// A row over the states for each of several histories, with the squares of its corrections.
+/// A row over the states for each of several histories, with the squares of its updates.
 struct Rows {
     width: usize,
     weights: Vec<f32>,
@@ -89,7 +89,8 @@ impl Rows {
     }
 }
 
-/// The classifier: features, and rows for the state before (or the note's start), two before, and the same word's last.
+/// The classifier: features, and rows for the previous state (or the note's start), the state two before, and
+/// the same word's last.
 struct Policy {
     features: Adaptive,
     after: Rows,
@@ -98,7 +99,7 @@ struct Policy {
 }
 
 impl Policy {
-    /// Puts old weights in.
+    /// Loads old weights.
     fn begin(&mut self, states: &States, start: &Start) {
         self.features.weights.begin(start);
         let (layout, width) = (Layout::of(states), states.width());
@@ -184,7 +185,7 @@ impl Config {
         })
     }
 
-    /// Walks through a note, learning at every token; the loss on the way.
+    /// Walks through a note, learning at every token, and returns the loss on the way.
     #[allow(clippy::too_many_arguments)] // A walk needs the set, the policy and chance.
     fn walk(
         &self,
@@ -233,7 +234,8 @@ impl Config {
                 .filter(|&state| allowed[state])
                 .min_by_key(|&state| cost(state))
                 .unwrap_or(0);
-            // Weighted logistic loss of the cheapest choice against the rest: the weight is what a wrong choice costs.
+            // A weighted logistic loss of the cheapest choice against the rest: the weight is the cost of a
+            // wrong choice.
             let top = sum[own];
             kernel::exp_row(&mut pull, &sum, top);
             for (p, &allowed) in pull.iter_mut().zip(allowed) {
@@ -250,7 +252,7 @@ impl Config {
                         *p *= (cost(state) - least) as f32;
                     }
                 }
-                // What the others give up, the cheapest gains.
+                // The cheapest choice gains the sum of the other derivatives.
                 pull[best] = 0.0;
                 pull[best] = -pull.iter().sum::<f32>();
                 policy.features.correct(data, token, &pull);
@@ -276,7 +278,7 @@ impl Config {
     }
 }
 
-/// Returns whether each state may follow each (a row a state, then one for the note's start).
+/// Returns whether each state may follow each (one row per state, then one for the note's start).
 fn steps_of(states: &States) -> Vec<bool> {
     let width = states.width();
     (0..=width)
@@ -289,8 +291,8 @@ fn steps_of(states: &States) -> Vec<bool> {
         .collect()
 }
 
-/// What a choice costs if all goes well after it, in wrong tokens: this one, and the next if gold continues a span that
-/// the choice does not leave open.
+/// Returns the cost of a choice if all later ones are optimal, in wrong tokens: this one, and the next if
+/// gold continues a span that the choice does not leave open.
 fn cost(states: &States, state: usize, gold: u8, next: Option<u8>) -> u32 {
     let wrong = u32::from(state != gold as usize);
     let lost = next.is_some_and(|next| !states.may_follow(Some(state), next as usize));

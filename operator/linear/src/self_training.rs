@@ -1,14 +1,14 @@
-//! Self-training (Liao 2021) of a random field: it continues training from its weights with gold and with what it says itself, or
-//! another says, of notes without any.
+//! Self-training (Liao 2021) of a CRF: it continues from its weights with gold, and with labels that it or a
+//! teacher predicts for notes without gold.
 //!
-//! The paper trains by mini-batches, one half with gold, one half with pseudo-labels, under noise that is drawn again in every
-//! pass. Here every step of the search sees all notes, and the halves weigh the same: the pseudo-labelled notes together what
-//! those with gold do. Without noise a field differs in nothing from labels that it gave itself. After each round the labels and
-//! the noise are given again.
+//! The paper trains on mini-batches, half with gold and half with pseudo-labels, with new noise in every
+//! pass. Here every step of the search sees all notes, and the halves have equal weight: all pseudo-labelled
+//! notes together count as much as those with gold. Without noise, labels that a field predicted itself have
+//! no gradient. After each round, labels and noise are drawn again.
 //!
-//! The objective is convex and has all of the source's gold in it, so that the old weights are but where the search begins:
-//! the prior stays where it was in the first training, at 0. Held to the old weights instead, as in fine-tuning, the field
-//! would fit the gold a second time and more closely than is good for it.
+//! The objective is convex and includes all gold of the source, so the old weights are only the starting
+//! point of the search: the prior stays at 0, as in the first training. With a prior at the old weights, as
+//! in fine-tuning, the field would fit the gold a second time and overfit.
 
 mod soft;
 
@@ -35,29 +35,32 @@ use crate::warm_start::{self, Start, WarmStartError};
 use crate::{Data, Extractor, States};
 use soft::{Expected, SoftLikelihood};
 
-/// How a field trains itself.
+/// The settings of a CRF's self-training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SelfTraining {
-    /// Noise, on all notes.
+    /// The noise on all notes.
     pub noise: SwitchOut,
-    /// What all pseudo-labelled notes together weigh against all with gold. The paper's mini-batches: 1.
+    /// The weight of all pseudo-labelled notes together, relative to all with gold. The paper's mini-batches:
+    /// 1.
     pub weight: f64,
-    /// How often each note without gold is read, with other noise each time.
+    /// How often each note without gold is read, with different noise each time.
     pub copies: u32,
-    /// Rounds at most: each fits the weights to labels of its own.
+    /// The maximum number of rounds: each fits the weights to labels of its own.
     pub rounds: u32,
-    /// Rounds without a better score on the held-out set after which training ends.
+    /// The rounds without a better score on the held-out set after which training ends.
     pub patience: u32,
-    /// The learner's settings where they are to be others than the model's.
+    /// The learner's settings that differ from the model's.
     pub learner: toml::Table,
 }
 
 impl Default for SelfTraining {
-    /// Chosen on wikigold going on to short messages (btc), which no study scores, with the way back (btc to wikigold) in
-    /// sight, which one does. There F1 of names goes from 27.6 to 29.3, and on the whole held-out set from 67.7 to 66.1. With a
-    /// fifth of the words switched names win 0.4 points and the held-out set loses 3.9, or 0.2 if the gold has no noise.
-    /// Gold once as it is and once under noise wins 2.3 and loses 1.3 there, but loses 1 of names on the way back.
+    /// The defaults were chosen on wikigold with short messages (btc) as the target, which no study scores,
+    /// also considering the reverse direction (btc to wikigold), which one study scores. There F1 of names
+    /// goes from 27.6 to 29.3, and on the whole held-out set from 67.7 to 66.1. With a fifth of the words
+    /// replaced names gain 0.4 points and the held-out set loses 3.9, or 0.2 if the gold has no noise. Gold
+    /// once without and once with noise gains 2.3 and loses 1.3 there, but loses 1 on names in the reverse
+    /// direction.
     fn default() -> Self {
         Self {
             noise: SwitchOut::default(),
@@ -71,10 +74,10 @@ impl Default for SelfTraining {
 }
 
 impl SelfTraining {
-    /// Returns the defaults, and what `given` names instead.
+    /// Returns the defaults, overridden by `given`.
     ///
     /// # Errors
-    /// What the parser says, with the key.
+    /// The parser's message, with the key.
     pub fn new(given: toml::Table) -> Result<Self, String> {
         let read: Result<Self, toml::de::Error> = toml::Value::Table(given).try_into();
         let read = read.map_err(|error| error.message().to_owned())?;
@@ -86,41 +89,41 @@ impl SelfTraining {
     }
 }
 
-/// What trains itself, on what.
+/// A self-training task.
 #[derive(Clone, Copy)]
 pub struct SelfTask<'a> {
     /// The folder of the model to continue from.
     pub model: &'a Path,
-    /// How.
+    /// The settings.
     pub settings: &'a SelfTraining,
     /// Documents with gold, whose labels the model has.
     pub labelled: &'a [Document],
-    /// Documents whose marks, if they have any, are not looked at.
+    /// Documents whose annotations, if they have any, are ignored.
     pub unlabelled: &'a [Document],
-    /// Documents with gold that are never fitted to: the round that scores best on them is kept.
+    /// Documents with gold for evaluation only: the round with the best score on them is kept.
     pub held_out: &'a [Document],
-    /// The teacher, with the model's own tags; the model itself if there is no teacher.
+    /// The member that gives the labels, with the model's own tags; by default the model itself.
     pub teacher: Option<&'a (dyn Marginals + Sync)>,
-    /// The lists behind the features.
+    /// The lists for the features.
     pub dictionary: &'a Arc<Dictionary>,
-    /// Where chance comes from.
+    /// The source of randomness.
     pub seed: u64,
 }
 
 /// A self-trained CRF, and the strict micro-F1 of the original on the held-out set.
 pub struct SelfTrained {
-    /// What it is now.
+    /// The new model.
     pub trained: Trained,
-    /// What it scored.
+    /// Its score before.
     pub before: f64,
-    /// What it scores.
+    /// Its score after.
     pub after: f64,
 }
 
-/// The members of this crate that soft labels can be fitted to.
+/// The members of this crate that can be fitted to soft labels.
 pub const SOFT: [&str; 1] = ["crf"];
 
-/// Trains a field on. The same model, documents, settings, teacher and seed give the same bytes.
+/// Continues training a CRF. The same model, documents, settings, teacher and seed give the same bytes.
 ///
 /// # Errors
 /// [`WarmStartError`].
@@ -154,7 +157,7 @@ pub fn self_train(task: &SelfTask<'_>, observer: &mut dyn Observer) -> Result<Se
         let loss = fit.loss;
         current = Model::joined(&current, &states, fitted, &data);
         let score = evaluate(&mut current, task.held_out, &extractor)?;
-        // Of equals the later one: it has seen more of the notes without gold.
+        // Of equal rounds the later one wins: it has seen more of the notes without gold.
         since = if best.as_ref().is_none_or(|(best, _)| score > *best) {
             0
         } else {
@@ -196,13 +199,13 @@ pub fn self_train(task: &SelfTask<'_>, observer: &mut dyn Observer) -> Result<Se
     })
 }
 
-/// Documents before there is any noise.
+/// The documents without noise.
 struct Clean {
     /// Those with gold.
     own: NoteBatch,
     gold: Vec<Vec<u16>>,
     unlabelled: NoteBatch,
-    /// Features of those without.
+    /// The features of those without.
     columns: crate::Columns,
     pool: Pool,
 }
@@ -221,7 +224,7 @@ impl Clean {
         })
     }
 
-    /// Returns the notes with gold, then those without, under noise of this round's own; and what is expected
+    /// Returns the notes with gold, then those without, under noise of this round's own, and the expectations
     /// of those without.
     fn noised(
         &self,
@@ -265,7 +268,7 @@ impl Clean {
 }
 
 impl SelfTask<'_> {
-    /// Returns the model's learner, with what the settings have other than its own.
+    /// Returns the model's learner, with the settings that differ from its own.
     fn learner(&self, manifest: &Manifest) -> Result<(Learner, Config), WarmStartError> {
         match warm_start::learner(manifest, &self.settings.learner)? {
             Learner::Crf(config) => Ok((Learner::Crf(config.clone()), config)),
@@ -276,17 +279,17 @@ impl SelfTask<'_> {
         }
     }
 
-    /// Returns whether the model can train itself with these settings: before anything is read that takes
-    /// longer.
+    /// Checks that the model supports self-training with these settings, before anything slow is read.
     ///
     /// # Errors
-    /// Those of [`self_train`] that are about the model's manifest and the settings.
+    /// Those of [`self_train`] about the model's manifest and the settings.
     pub fn check(&self) -> Result<(), WarmStartError> {
         let manifest = Manifest::read(self.model).map_err(MemberError::from)?;
         self.learner(&manifest).map(|_| ())
     }
 
-    /// What is expected of each note without gold, without noise: by the teacher, or by the field as it is.
+    /// Returns the expectations for each note without gold, without noise: by the teacher, or by the current
+    /// model.
     fn labels(&self, model: &Model, clean: &Clean, states: &States) -> Vec<Option<Expected>> {
         let mut scratch = Scratch::default();
         if let Some(teacher) = self.teacher {
@@ -304,7 +307,7 @@ impl SelfTask<'_> {
     }
 }
 
-/// Watches one round's search: its passes are steps of the round.
+/// Observes one round's search: its passes are steps of the round.
 struct Fit<'a> {
     observer: &'a mut dyn Observer,
     loss: f64,

@@ -1,5 +1,6 @@
-//! `ssvm`: a structural support vector machine (Tsochantaridis et al. 2005), its margin scaled by the number of wrong tokens,
-//! fitted by block-coordinate Frank-Wolfe (Lacoste-Julien et al. 2013, algorithm 4, with weighted averaging).
+//! `ssvm`: a structural support vector machine (Tsochantaridis et al. 2005), with its margin scaled by the
+//! number of wrong tokens, fitted by block-coordinate Frank-Wolfe (Lacoste-Julien et al. 2013, algorithm 4,
+//! with weighted averaging).
 
 use crate::bytes::{Malformed, Reader, Writer};
 use crate::chain::Scratch;
@@ -9,7 +10,7 @@ use crate::model::{Fitted, Form};
 use crate::train::{Run, TrainError};
 use crate::{Data, States};
 
-/// What one stretch holds of the weights, as a change, and of the loss.
+/// The contribution of one stretch to the weights, as a change, and to the loss.
 #[derive(Clone, Default)]
 struct Block {
     change: Change,
@@ -47,7 +48,7 @@ pub(crate) fn fit(
             let stretch = &stretches[at as usize];
             let (gold, before) = (&data.gold[stretch.clone()], data.before(stretch.start));
             weights.now.scores(data, stretch, &mut scores);
-            // The path that is worst to take for gold: its score and what is wrong in it together.
+            // The path with the greatest sum of score and errors.
             for (row, &gold) in scores.chunks_exact_mut(width).zip(gold) {
                 row.iter_mut().for_each(|score| *score += 1.0);
                 row[gold as usize] -= 1.0;
@@ -68,7 +69,7 @@ pub(crate) fn fit(
             if wrong == 0 && block.change.is_empty() {
                 continue;
             }
-            // The corner that the path is, C times its change; the move towards it; how far along is best.
+            // The path's corner, C times its change; the move towards it; and the best step length.
             let corner = Change::between(states, stretch.start, before, gold, &path);
             let direction = corner.mixed(config.c as f32, &block.change, -1.0);
             let squares = direction.squares(data, &mut memory);

@@ -1,20 +1,21 @@
 //! Tags as the states of a chain, laid out so that decoding is a few passes over padded rows.
 //!
-//! Most tags of a scheme can be entered from almost anywhere (`O`, `B`, `U`); the rest only continue a span of their own
-//! label (`I`, `L`). The first are the *free* states, the second the *inner* ones. So a step of the chain is one small
-//! dense product over the free states and two multiplications a state over the inner ones, and no forbidden step exists.
+//! Most tags of a scheme can be entered from almost any tag (`O`, `B`, `U`); the rest only continue a span of
+//! their own label (`I`, `L`). The first are the *free* states, the second the *inner* ones. So a step of the
+//! chain is one small dense product over the free states and two multiplications per inner state, and no
+//! forbidden step exists.
 
 use lethe_learn::{Scheme, TagSet};
 
-/// Rows of scores are padded to a multiple of this many.
+/// Rows of scores are padded to a multiple of this.
 pub const LANES: usize = 8;
 
-/// What a forbidden step weighs: below any path, and far from overflow.
+/// The weight of a forbidden step: below any path, and far from overflow.
 pub const FORBIDDEN: f32 = -1e9;
 
 const PADDING: u16 = u16::MAX;
 
-/// The tag set has too many labels for one byte a state.
+/// The tag set has too many labels for one byte per state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{labels} labels make {states} states, but a member has 256 at most")]
 pub struct StatesError {
@@ -22,8 +23,8 @@ pub struct StatesError {
     states: usize,
 }
 
-/// The states of a tag set: free ones from 0 (`O`, then every `B`, then every `U`), padded to [`States::free_width`];
-/// then inner ones (every `I`, then every `L`), padded to [`States::width`].
+/// The states of a tag set: free ones from 0 (`O`, then every `B`, then every `U`), padded to
+/// [`States::free_width`]; then inner ones (every `I`, then every `L`), padded to [`States::width`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct States {
     tags: TagSet,
@@ -38,7 +39,7 @@ pub struct States {
 }
 
 impl States {
-    /// Returns the states of these tags.
+    /// Lays out the states of these tags.
     ///
     /// # Errors
     /// [`StatesError`] if they do not fit a byte.
@@ -70,7 +71,7 @@ impl States {
             tags,
         };
         for tag in 0..states.tags.len() as u16 {
-            // Parts are B, I, L, U in this order.
+            // The parts are B, I, L, U in this order.
             let state = match states.tags.part(tag) {
                 None => 0,
                 Some((label, 0)) => 1 + label,
@@ -93,42 +94,42 @@ impl States {
         &self.tags
     }
 
-    /// Length of a row of scores, padding included.
+    /// Returns the length of a row of scores, padding included.
     pub const fn width(&self) -> usize {
         self.width
     }
 
-    /// Length of a row over the free states, padding included.
+    /// Returns the length of a row over the free states, padding included.
     pub const fn free_width(&self) -> usize {
         self.free_width
     }
 
-    /// Number of free states.
+    /// Returns the number of free states.
     pub const fn free(&self) -> usize {
         self.free
     }
 
-    /// Number of inner states.
+    /// Returns the number of inner states.
     pub const fn inner(&self) -> usize {
         self.inner
     }
 
-    /// Length of a row over the inner states, padding included.
+    /// Returns the length of a row over the inner states, padding included.
     pub const fn inner_width(&self) -> usize {
         self.width - self.free_width
     }
 
-    /// Number of labels.
+    /// Returns the number of labels.
     pub const fn labels(&self) -> usize {
         self.labels
     }
 
-    /// States after which no span is open: from these every free state may be entered, and a note may end in them.
+    /// Returns the states after which no span is open: they may precede every free state, and end a note.
     pub fn closed(&self) -> &[u8] {
         &self.closed
     }
 
-    /// Returns whether there is a state here, not padding.
+    /// Returns whether this index is a state and not padding.
     pub fn is_state(&self, state: usize) -> bool {
         self.tag_of[state] != PADDING
     }

@@ -1,5 +1,6 @@
-//! `svm`: each token by itself, one support vector machine a state, with LIBLINEAR's objective (Fan et al. 2008: L2-regularised
-//! squared hinge, one against the rest). All states are fitted in lock-step; decoding only keeps to the scheme.
+//! `svm`: each token separately, one support vector machine per state, with LIBLINEAR's objective (Fan et al.
+//! 2008: L2-regularised squared hinge, one against the rest). All states are fitted together; only decoding
+//! follows the scheme.
 
 use lethe_learn::Scheme;
 use serde::{Deserialize, Serialize};
@@ -16,17 +17,18 @@ use crate::train::{Run, TrainError};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// How spans are spread over tags.
+    /// How spans are encoded as tags.
     pub scheme: Scheme,
-    /// Features that fewer tokens have are left out.
+    /// Features of fewer tokens are left out.
     pub cut_off: u32,
-    /// Features that so many tokens have get a weight for every state, others for the states they were seen with.
+    /// Features of at least this many tokens get a weight for every state, others for the states they were
+    /// seen with.
     pub all_from: u32,
-    /// LIBLINEAR's C: the price of a token within the margin.
+    /// LIBLINEAR's C: the penalty of a token within the margin.
     pub c: f64,
-    /// How much a token that is not of the state weighs against one that is.
+    /// The weight of a token that is not of the state, relative to one that is.
     pub negative_weight: f64,
-    /// Passes at most.
+    /// The maximum number of passes.
     pub iterations: u32,
     /// Stops when five passes gain less than this share of the objective.
     pub least_gain: f64,
@@ -65,7 +67,7 @@ impl Config {
     }
 }
 
-/// C times the squared shortfall from the margin, of each token in each state's machine.
+/// C times the squared shortfall from the margin, for each token in each state's machine.
 pub(crate) struct SquaredHinge {
     positive: f32,
     negative: f32,

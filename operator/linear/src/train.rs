@@ -1,5 +1,5 @@
-//! From documents to a model: what happens around every learner, progress, and the state on disk from which a killed
-//! training goes on.
+//! Training from documents to a model: the steps around every learner, progress reports, and the saved state
+//! from which a killed training resumes.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -20,42 +20,42 @@ use crate::states::StatesError;
 use crate::warm_start::Start;
 use crate::{Columns, Data, Extractor, FeatureConfig, FeatureError, States};
 
-/// Why a training failed. Carries no text of a document.
+/// Why a training failed. Contains no text of a document.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrainError {
     /// There is nothing to learn.
     #[error("no document has a marked span: there is nothing to learn")]
     NothingMarked,
-    /// Too many labels.
+    /// There are too many labels.
     #[error(transparent)]
     States(#[from] StatesError),
     /// The texts do not fit one batch.
     #[error(transparent)]
     Batch(#[from] BatchError),
-    /// The features cannot be made.
+    /// The features cannot be computed.
     #[error(transparent)]
     Features(#[from] FeatureError),
-    /// The settings cannot be written down.
+    /// The settings cannot be serialised.
     #[error("settings: {0}")]
     Settings(#[from] toml::ser::Error),
     /// The model's folder cannot be written.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
-    /// The state of a training under way cannot be read or written.
+    /// The state of a training in progress cannot be read or written.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// The state of a training under way is of no use.
+    /// The state of a training in progress is unusable.
     #[error("{}: {problem}; remove it to train from the beginning", path.display())]
     State {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: &'static str,
     },
 }
@@ -64,22 +64,22 @@ const MAGIC: &[u8; 8] = b"LETHESTA";
 const VERSION: u32 = 1;
 const STATE: &str = "training.state";
 
-/// A training under way, as a learner sees it.
+/// A training in progress, as a learner sees it.
 pub struct Run<'a> {
     observer: &'a mut dyn Observer,
-    /// Where chance comes from.
+    /// The source of randomness.
     pub seed: u64,
     state: Option<PathBuf>,
     /// The weights of a warm start.
     pub(crate) start: Option<Start>,
-    /// Whether the prior holds it to these, rather than to 0.
+    /// Whether the prior is centred at these, rather than at 0.
     pub(crate) held: bool,
-    /// What the state on disk must be of: learner, settings, seed and documents.
+    /// What a saved state must match: learner, settings, seed and documents.
     identity: String,
 }
 
 impl<'a> Run<'a> {
-    /// `settings` and `digest` are the task's, of its learner and features and of its documents.
+    /// `settings` describes the task's learner and features, `digest` its documents.
     pub(crate) fn of(
         task: &Task<'_>,
         settings: &toml::Table,
@@ -101,7 +101,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Creates a training that leaves nothing on disk.
+    /// Creates a training without saved states.
     pub(crate) fn passing(seed: u64, observer: &'a mut dyn Observer) -> Self {
         Self {
             observer,
@@ -113,7 +113,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Tells of a pass that is done. `Break` ends the training with what it has.
+    /// Reports a finished pass. `Break` ends the training with its result so far.
     pub(crate) fn epoch(&mut self, done: u32, of: u32, loss: f64) -> ControlFlow<()> {
         self.observer.epoch(Epoch {
             done,
@@ -123,12 +123,12 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Tells of progress within a pass.
+    /// Reports progress within a pass.
     pub(crate) fn step(&mut self, done: usize, of: usize) {
         self.observer.step(done, of);
     }
 
-    /// Hands the state on disk to `read`, if there is one.
+    /// Passes the saved state to `read`, if there is one.
     pub(crate) fn resume(
         &mut self,
         read: impl FnOnce(&mut Reader<'_>) -> Result<(), Malformed>,
@@ -170,7 +170,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Puts the state on disk, whole or not at all.
+    /// Saves the state atomically.
     pub(crate) fn save(&self, write: impl FnOnce(&mut Writer)) -> Result<(), TrainError> {
         let Some(path) = &self.state else {
             return Ok(());
@@ -202,7 +202,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// FNV-1a over words of eight bytes: notices damage, proves nothing.
+/// FNV-1a over words of eight bytes: detects damage, but not manipulation.
 fn checksum(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
     let step = |sum: u64, word: u64| (sum ^ word).wrapping_mul(0x0100_0000_01b3);
@@ -212,34 +212,34 @@ fn checksum(bytes: &[u8]) -> u64 {
     rest.iter().fold(sum, |sum, &byte| step(sum, u64::from(byte)))
 }
 
-/// What to train on and how.
+/// A training task.
 #[derive(Clone, Copy)]
 pub struct Task<'a> {
     /// The learner and its settings.
     pub learner: &'a Learner,
-    /// What it is fitted to.
+    /// The documents to fit.
     pub documents: &'a [Document],
-    /// What it is scored on, and by which its confidence is set. Never fitted to.
+    /// Documents for evaluation only, which also calibrate the model's confidence.
     pub held_out: Option<&'a [Document]>,
-    /// Which features.
+    /// The settings of the features.
     pub features: &'a FeatureConfig,
-    /// The lists behind them.
+    /// The lists for the features.
     pub dictionary: &'a Arc<Dictionary>,
-    /// Where chance comes from.
+    /// The source of randomness.
     pub seed: u64,
-    /// A folder for the state of a training under way; from there a killed training goes on. The caller that has written the model
-    /// removes it: until then a kill costs no more than the work since the last state.
+    /// A folder for the state of a training in progress, from which a killed training resumes. The caller
+    /// removes it after writing the model: until then a kill loses only the work since the last saved state.
     pub state: Option<&'a Path>,
 }
 
-/// A model with its page.
+/// A model with its manifest.
 #[derive(Clone, Debug)]
 pub struct Trained {
-    /// The page; its digests are filled in when it is written.
+    /// The manifest; writing fills in its digests.
     pub manifest: Manifest,
     /// The weights.
     pub model: Model,
-    /// Other files of the folder, where a learner needs more than its weights to go on learning.
+    /// Other files of the folder, for learners that need more than the weights to continue learning.
     pub(crate) files: Vec<(&'static str, Vec<u8>)>,
 }
 
@@ -262,7 +262,7 @@ pub(crate) struct Prepared {
     pub(crate) gold: Vec<Vec<u16>>,
 }
 
-/// Tokens and gold tags.
+/// Returns tokens and gold tags.
 pub(crate) fn prepare(documents: &[Document], tags: &TagSet) -> Result<Prepared, BatchError> {
     let batch = NoteBatch::from_texts(documents.iter().map(|document| document.text.as_str()))?;
     let gold = batch
@@ -273,7 +273,7 @@ pub(crate) fn prepare(documents: &[Document], tags: &TagSet) -> Result<Prepared,
     Ok(Prepared { batch, gold })
 }
 
-/// Trains a member. The same task gives the same bytes, whether it was killed on the way or not.
+/// Trains a member. The same task gives the same bytes, whether or not the training was killed and resumed.
 ///
 /// # Errors
 /// [`TrainError`].
@@ -318,15 +318,15 @@ pub fn train(task: &Task<'_>, observer: &mut dyn Observer) -> Result<Trained, Tr
     })
 }
 
-/// Fits a learner to columns that were made elsewhere: where the features are not those of words, as in an ensemble whose
-/// only features are its members' predictions. `gold` has a tag of `tags` for each token of each row. The same columns, gold and
-/// seed give the same model.
+/// Fits a learner to given columns, for features that are not those of words, for instance the members'
+/// predictions in an ensemble. `gold` has a tag of `tags` for each token of each row. The same columns, gold
+/// and seed give the same model.
 ///
 /// # Errors
-/// [`TrainError::NothingMarked`] where gold has no span, [`TrainError::States`] for too many labels.
+/// [`TrainError::NothingMarked`] if gold has no span, [`TrainError::States`] for too many labels.
 ///
 /// # Panics
-/// If `gold` and `columns` are not of the same rows and tokens.
+/// If `gold` and `columns` do not have the same rows and tokens.
 pub fn fit_columns(
     learner: &Learner,
     columns: &Columns,
@@ -344,7 +344,8 @@ pub fn fit_columns(
     Ok(Model::new(&states, fitted, &data))
 }
 
-/// Returns a model's settings: the learner's own, its features', and which dictionary they were made with.
+/// Returns a model's settings: the learner's own, its features', and the dictionary that they were computed
+/// with.
 pub(crate) fn settings(
     learner: &Learner,
     features: &FeatureConfig,
@@ -356,7 +357,7 @@ pub(crate) fn settings(
     Ok(settings)
 }
 
-/// Strict micro-F1 on held-out documents, by which the model's confidence is set as well.
+/// Returns the strict micro-F1 on held-out documents, which also calibrate the model's confidence.
 pub(crate) fn evaluate(
     model: &mut Model,
     documents: &[Document],

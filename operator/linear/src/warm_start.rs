@@ -1,8 +1,9 @@
-//! Warm starts from a trained member's weights with other notes: fine-tuning (Yang 2019) for linear members.
+//! Warm starts of linear members: training continues from a model's weights with other notes, which is
+//! fine-tuning (Yang 2019).
 //!
-//! Learners that see all notes at every step (`crf`, `memm`, `svm`) hold their weights to a Gaussian prior centred at the
-//! old ones (Chelba and Acero 2004); those that correct themselves note by note (`mira`, `ssvm`, `ogd`, `searn`) begin
-//! with the old ones. Features and labels that are new get weights; features that the new notes lack keep theirs.
+//! Learners that see all notes at every step (`crf`, `memm`, `svm`) use a Gaussian prior centred at the old
+//! weights (Chelba and Acero 2004); those that update note by note (`mira`, `ssvm`, `ogd`, `searn`) start
+//! with the old weights. New features and labels get weights; features that the new notes lack keep theirs.
 
 mod start;
 
@@ -21,34 +22,34 @@ use crate::registry::Learner;
 use crate::train::{Run, Task, TrainError, Trained, evaluate, prepare};
 use crate::{Data, States};
 
-/// What to continue from, with which notes, and how.
+/// A warm-start task.
 #[derive(Clone, Copy)]
 pub struct WarmStartTask<'a> {
     /// The folder of the model to continue from.
     pub model: &'a Path,
-    /// The learner's settings; those that are not named are what going on has by default, then the model's own.
+    /// The learner's settings; other keys have the defaults of warm starts, then the model's own.
     pub settings: &'a toml::Table,
-    /// What it is fitted to.
+    /// The documents to fit.
     pub documents: &'a [Document],
-    /// What it is scored on, and by which its confidence is set. Never fitted to.
+    /// Documents for evaluation only, which also calibrate the model's confidence.
     pub held_out: Option<&'a [Document]>,
-    /// The lists behind the features.
+    /// The lists for the features.
     pub dictionary: &'a Arc<Dictionary>,
-    /// Where chance comes from.
+    /// The source of randomness.
     pub seed: u64,
-    /// A folder for the state of a training under way, as in [`Task::state`].
+    /// A folder for the state of a training in progress, as in [`Task::state`].
     pub state: Option<&'a Path>,
 }
 
-/// Why a model cannot be continued from.
+/// Why training cannot continue from a model.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WarmStartError {
     /// The model cannot be opened.
     #[error(transparent)]
     Open(#[from] MemberError),
-    /// Its kind learns on in another way.
-    #[error("{}: a `{kind}` learns on by increments, and is not fine-tuned", folder.display())]
+    /// Its kind continues learning in another way.
+    #[error("{}: a `{kind}` learns incrementally and cannot be fine-tuned", folder.display())]
     Kind {
         /// The model's folder.
         folder: PathBuf,
@@ -63,11 +64,12 @@ pub enum WarmStartError {
     Train(#[from] TrainError),
 }
 
-/// What a learner's settings are when it goes on, unless they are given; what is not here stays as the model was trained.
+/// Returns the default settings of a learner in a warm start; other settings stay as the model was trained.
 ///
-/// Chosen by strict F1 on one half of the documents that `benches/adapt/fine-tune` draws its few from, going on to the
-/// other from 100 documents of MEDDOCAN: 0.859, against 0.830 and 0.810 with a prior five and 25 times as strong, and 0.811
-/// without `l1`, which leaves an old weight alone where the notes say little against it.
+/// Chosen by strict F1 on one half of the documents from which `benches/adapt/fine-tune` draws its few, with
+/// a transfer to the other half from 100 documents of MEDDOCAN: 0.859, against 0.830 and 0.810 with a prior
+/// five and 25 times as strong, and 0.811 without `l1`, which keeps an old weight if the notes give little
+/// evidence against it.
 pub(crate) fn defaults(kind: &str) -> toml::Table {
     let floats: &[(&str, f64)] = match kind {
         "crf" | "memm" => &[("l1", 0.1), ("l2", 0.02)],
@@ -77,8 +79,8 @@ pub(crate) fn defaults(kind: &str) -> toml::Table {
     pairs.collect()
 }
 
-/// Continues training a model. The same model, documents, settings and seed give the same bytes, whether it was killed on the way
-/// or not.
+/// Continues training a model. The same model, documents, settings and seed give the same bytes, whether or
+/// not the training was killed and resumed.
 ///
 /// # Errors
 /// [`WarmStartError`].
@@ -103,7 +105,7 @@ pub fn warm_start(task: &WarmStartTask<'_>, observer: &mut dyn Observer) -> Resu
     let data = {
         let prepared = prepare(task.documents, &tags).map_err(TrainError::from)?;
         let columns = extractor.columns(&prepared.batch);
-        // What the old model knows is never too rare.
+        // Features of the old model are never too rare.
         Data::keeping(&columns, &prepared.gold, &states, |hash, count| {
             count >= learner.cut_off() || model.knows(hash)
         })
@@ -117,7 +119,7 @@ pub fn warm_start(task: &WarmStartTask<'_>, observer: &mut dyn Observer) -> Resu
         seed: task.seed,
         state: task.state,
     };
-    // The state on disk is of a training that goes on from this very model.
+    // The saved state belongs to a training that continues from this model.
     settings.insert("goes_on_from".to_owned(), from.clone().into());
     let mut run = Run::of(&whole, &settings, &digest, observer);
     settings.remove("goes_on_from");
@@ -145,17 +147,17 @@ pub fn warm_start(task: &WarmStartTask<'_>, observer: &mut dyn Observer) -> Resu
 }
 
 impl WarmStartTask<'_> {
-    /// Returns whether the settings are those of the model's learner: before anything is read that takes
-    /// longer, or written.
+    /// Checks that the settings belong to the model's learner, before anything slow is read or anything is
+    /// written.
     ///
     /// # Errors
-    /// Those of [`warm_start`] that are about the model's manifest and the settings.
+    /// Those of [`warm_start`] about the model's manifest and the settings.
     pub fn check(&self) -> Result<(), WarmStartError> {
         let manifest = Manifest::read(self.model).map_err(MemberError::from)?;
         self.learner(&manifest).map(|_| ())
     }
 
-    /// Returns the model's learner, with the settings to go on by.
+    /// Returns the model's learner, with the settings of the warm start.
     pub(crate) fn learner(&self, manifest: &Manifest) -> Result<Learner, WarmStartError> {
         let kind = manifest.kind.as_str();
         if kind == "naive-bayes" {
@@ -170,14 +172,14 @@ impl WarmStartTask<'_> {
     }
 }
 
-/// Returns a model's learner, with its own settings where `given` has no others.
+/// Returns a model's learner, with its own settings for keys that `given` lacks.
 pub(crate) fn learner(manifest: &Manifest, given: &toml::Table) -> Result<Learner, WarmStartError> {
     let mut settings = manifest.settings.clone();
-    // What is no learner's: the features stay as they are, or the old weights would mean nothing.
+    // These keys belong to no learner: with other features the old weights would be meaningless.
     for other in ["features", "dictionary"] {
         settings.remove(other);
         if given.contains_key(other) {
-            let message = format!("`{other}` stays the model's own when it is gone on from");
+            let message = format!("`{other}` cannot be changed in a warm start");
             return Err(WarmStartError::Setting(message));
         }
     }
@@ -186,7 +188,7 @@ pub(crate) fn learner(manifest: &Manifest, given: &toml::Table) -> Result<Learne
     let read: Result<Learner, toml::de::Error> = toml::Value::Table(settings).try_into();
     let learner = read.map_err(|error| WarmStartError::Setting(error.message().to_owned()))?;
     if learner.scheme() != manifest.tags.scheme() {
-        let message = "`scheme` stays the model's own when it is gone on from";
+        let message = "`scheme` cannot be changed in a warm start";
         return Err(WarmStartError::Setting(message.to_owned()));
     }
     Ok(learner)

@@ -117,7 +117,7 @@ struct Killed(u32);
 
 impl Observer for Killed {
     fn epoch(&mut self, epoch: Epoch) -> ControlFlow<()> {
-        assert!(epoch.done != self.0, "killed, as the test wants");
+        assert!(epoch.done != self.0, "killed on purpose");
         ControlFlow::Continue(())
     }
 }

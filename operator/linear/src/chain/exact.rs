@@ -1,19 +1,21 @@
 //! The sums of [`sums`](super::sums) in logarithms and double precision, for stretches whose masses leave single precision.
 //!
-//! Scaled masses lose what is below a share of a token's whole. That is nothing, unless what is kept turns out to lead
-//! nowhere: the last token of a note that is cut off within a span speaks for states that may not end it, and a model that
-//! few notes have made sure of itself is contradicted by its own next token. Then what was dropped was all there was.
+//! Scaled masses lose anything below a share of a token's total. That is negligible unless the rest cannot
+//! continue: the last token of a note that ends within a span supports states that may not end a note, and a
+//! model that is overconfident after few notes is contradicted by its own next token. Then the dropped mass
+//! was all that counted.
 
 use super::{Chain, Layout};
 
-/// Memory for it, and what [`Exact::run`] found.
+/// Buffers, and the results of [`Exact::run`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Exact {
     width: usize,
-    /// Every step: from where, to where, its place in [`Layout`]'s order, its weight.
+    /// Every step: its source, its target, its index in [`Layout`]'s order, its weight.
     steps: Vec<(u8, u8, u32, f64)>,
     scores: Vec<f32>,
-    /// Logarithms of what leads to a token's state, its score with it; and of what follows it. A row a token.
+    /// The logarithms of the sums before a token's state, including its score, and after it; one row per
+    /// token.
     before: Vec<f64>,
     behind: Vec<f64>,
     most: Vec<f64>,
@@ -21,7 +23,7 @@ pub(super) struct Exact {
 }
 
 impl Exact {
-    /// Fills `marginals`; the logarithm of the sum over all paths.
+    /// Fills `marginals`, and returns the logarithm of the sum over all paths.
     pub(super) fn run(
         &mut self,
         chain: &Chain,
@@ -88,7 +90,7 @@ impl Exact {
         self.log_sum
     }
 
-    /// As [`Chain::add_expected_steps`], of what was run last, from a note's start.
+    /// Adds the expected steps of the last run, as [`Chain::add_expected_steps`] does from a note's start.
     pub(super) fn add_expected_steps(&self, chain: &Chain, expected: &mut [f64]) {
         let (width, Layout { free, .. }) = (self.width, chain.layout);
         let tokens = self.scores.len() / width;
@@ -124,7 +126,7 @@ impl Exact {
     }
 }
 
-/// For each place the logarithm of the sum of what falls to it, given in logarithms.
+/// Computes for each place the logarithm of the sum of its contributions, given as logarithms.
 fn add_up(all: impl Iterator<Item = (u8, f64)> + Clone, most: &mut Vec<f64>, sums: &mut [f64]) {
     most.clear();
     most.resize(sums.len(), f64::NEG_INFINITY);

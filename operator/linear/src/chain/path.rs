@@ -4,18 +4,19 @@ use super::{Chain, Layout, Scratch};
 use crate::kernel;
 use crate::states::{FORBIDDEN, LANES};
 
-/// How far behind the best a path of a local chain is given up: a millionth of its probability. To catch up, it
-/// would have to be certain over several tokens of which the best path knows nothing at all.
+/// The difference to the best path at which a path of a local chain is dropped: a millionth of its
+/// probability. To recover, it would have to be certain over several tokens at which the best path has hardly
+/// any probability.
 const HOPELESS: f32 = -14.0;
 
 impl Chain {
-    /// The best path through a note: a state a token. `scores` has a row of [`States::width`](crate::States::width) a
-    /// token. Of equal paths the one whose states come first.
+    /// Finds the best path through a note: one state per token. `scores` has a row of
+    /// [`States::width`](crate::States::width) per token. Of equal paths, the one with lower states wins.
     pub fn best_path(&self, scores: &[f32], scratch: &mut Scratch, path: &mut Vec<u8>) {
         self.best_path_after(None, scores, scratch, path);
     }
 
-    /// As [`Chain::best_path`], for a stretch that begins after the state `before`.
+    /// Finds the best path as [`Chain::best_path`] does, for a stretch that begins after the state `before`.
     pub fn best_path_after(
         &self,
         before: Option<u8>,
@@ -28,8 +29,8 @@ impl Chain {
         self.finish_path(scratch, path);
     }
 
-    /// Continues the paths of a stretch, whose best one [`Chain::settle_path`] and [`Chain::finish_path`] give;
-    /// `before` is the state before the stretch. A stretch begins with `scratch.tokens` at 0.
+    /// Continues the paths of a stretch, whose best one [`Chain::settle_path`] and [`Chain::finish_path`]
+    /// return; `before` is the state before the stretch. A stretch begins with `scratch.tokens` at 0.
     pub(crate) fn forward_paths(&self, before: Option<u8>, scores: &[f32], scratch: &mut Scratch) {
         kernel::widely(
             #[inline(always)]
@@ -63,7 +64,7 @@ impl Chain {
                 now[..free].fill(f32::MIN);
                 let from = &mut scratch.from[..free];
                 from.fill(0);
-                // A state so far behind that no step from it could win is left out: with real notes nearly all.
+                // A state too low for any of its steps to win is skipped: in real notes nearly all are.
                 let lower_bound = kernel::largest_sum(before, &self.least);
                 let mut first = 0;
                 let pairs = before
@@ -102,7 +103,7 @@ impl Chain {
                 }
                 kernel::add(now, row);
             }
-            // Kept small, so that a long note loses no precision.
+            // Values are kept small, so that a long note loses no precision.
             let most = kernel::largest(now);
             for value in now.iter_mut() {
                 *value = if *value > FORBIDDEN / 2.0 {
@@ -115,7 +116,7 @@ impl Chain {
         }
     }
 
-    /// The best path of the stretch, of its last tokens where the first ones were settled.
+    /// Returns the best path of the stretch, or of its remaining tokens if the first ones were settled.
     pub(crate) fn finish_path(&self, scratch: &Scratch, path: &mut Vec<u8>) {
         path.clear();
         if scratch.tokens == 0 {
@@ -131,15 +132,16 @@ impl Chain {
         self.trace(scratch, scratch.tokens - 1, state, path);
     }
 
-    /// Where a note ends if no path is allowed.
+    /// Returns the state in which a note ends if no path is allowed.
     fn last_resort(&self) -> u8 {
         self.states.closed().first().copied().unwrap_or(0)
     }
 
-    /// The states up to the last token at which the paths to all states meet: whatever follows, the best path has them.
-    /// The stretch then begins after them. Nothing where they do not meet.
+    /// Settles the states up to the last token at which the paths to all states meet: the best path has them,
+    /// whatever follows. The stretch then begins after them. Does nothing if the paths do not meet.
     ///
-    /// This is exact but for a note of which no path is allowed. (Šrámek et al. 2007 give the same rule to a Viterbi of bounded memory.)
+    /// This is exact unless no path of the note is allowed. (Šrámek et al. 2007 give the same rule for a
+    /// Viterbi algorithm with bounded memory.)
     pub(crate) fn settle_path(&self, scratch: &mut Scratch, path: &mut Vec<u8>) {
         path.clear();
         let mut ends = [false; 256];
@@ -173,7 +175,7 @@ impl Chain {
         }
     }
 
-    /// The best path to a state of token `last`.
+    /// Follows the best path to a state of token `last`.
     fn trace(&self, scratch: &Scratch, last: usize, mut state: u8, path: &mut Vec<u8>) {
         path.resize(last + 1, state);
         for t in (1..=last).rev() {
@@ -182,14 +184,14 @@ impl Chain {
         }
     }
 
-    /// Takes from each state's path the logarithm of what its steps to the token of this row sum to.
+    /// Subtracts from each state's path the logarithm of the sum of its steps to the token of this row.
     fn weigh_locally(&self, row: &[f32], before: &mut [f32]) {
         let width = self.layout.width;
         let most = kernel::largest(row);
         let mut factors = [0.0f32; 256];
         let factors = &mut factors[..width];
         kernel::exp_row(factors, row, most);
-        // Sums and logarithms are dear: a path this far behind the best, which is at 0, is given up.
+        // Sums and logarithms are expensive: a path this far below the best, which is at 0, is dropped.
         let mut totals = [1.0f32; 256];
         for (state, (path, total)) in before.iter().zip(&mut totals).enumerate() {
             if *path > HOPELESS {

@@ -1,26 +1,28 @@
-//! Sums over all paths: how likely each state and each step is.
+//! Sums over all paths: the probability of each state and each step.
 
 use super::{Chain, DOUBTFUL, Layout, Scratch};
 use crate::kernel::{self, ScaledRows};
 
-/// How much of the sums is kept.
+/// Which sums are kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kept {
-    /// All states' marginals, and what [`Chain::add_expected_steps`] reads.
+    /// All states' marginals, and the data of [`Chain::add_expected_steps`].
     All,
-    /// How likely the first state is: a number a token where all are some hundred, so that a long stretch stays near to the processor.
+    /// The probability of the first state: one number per token instead of some hundred, so that a long
+    /// stretch fits in the cache.
     First,
 }
 
 impl Chain {
-    /// How likely each state is at each token, a row of [`States::width`](crate::States::width) a token that sums to 1;
-    /// and the logarithm of the sum over all paths, 0 for a local chain. Forward-backward (Rabiner 1989), scaled at each
-    /// token; in logarithms where masses lie too far apart for that.
+    /// Returns the probability of each state at each token, as rows of
+    /// [`States::width`](crate::States::width) that sum to 1, and the logarithm of the sum over all paths, 0
+    /// for a local chain. Forward-backward (Rabiner 1989), scaled at each token; in logarithms if masses
+    /// differ too much for that.
     pub fn marginals<'s>(&self, scores: &[f32], scratch: &'s mut Scratch) -> (&'s [f32], f64) {
         self.marginals_after(None, scores, scratch)
     }
 
-    /// As [`Chain::marginals`], for a stretch that begins after the state `before`.
+    /// Computes [`Chain::marginals`] for a stretch that begins after the state `before`.
     pub fn marginals_after<'s>(
         &self,
         before: Option<u8>,
@@ -31,8 +33,8 @@ impl Chain {
         (&scratch.marginals[..scores.len()], log_sum)
     }
 
-    /// How likely the first state, outside every span, is at each token: what [`Chain::marginals_after`] has of it, for less
-    /// work.
+    /// Returns the probability of the first state, outside every span, at each token: that part of
+    /// [`Chain::marginals_after`], with less work.
     pub(crate) fn outside_after<'s>(
         &self,
         before: Option<u8>,
@@ -42,15 +44,15 @@ impl Chain {
         scratch.first.clear();
         self.sums(before, scores, Kept::First, scratch);
         if scratch.first.is_empty() {
-            // Those sums that are worked out for all states alone.
+            // These sums are computed only for all states together.
             let rows = scratch.marginals[..scores.len()].chunks_exact(self.layout.width);
             scratch.first.extend(rows.map(|row| row[0]));
         }
         &scratch.first
     }
 
-    /// Returns the logarithm of the sum over all paths. Where only the first state's marginals are kept, they
-    /// are in `scratch.first`, or all states' in `scratch.marginals`.
+    /// Returns the logarithm of the sum over all paths. If only the first state's marginals are kept, they
+    /// are in `scratch.first`, or those of all states in `scratch.marginals`.
     fn sums(&self, before: Option<u8>, scores: &[f32], kept: Kept, scratch: &mut Scratch) -> f64 {
         scratch.by_exact = false;
         if self.local {
@@ -68,7 +70,8 @@ impl Chain {
         }
     }
 
-    /// One step of forward mass: `now` = what `before` passes on, not yet times the token's factors.
+    /// Computes one step of forward mass: `now` is the mass from `before`, not yet multiplied by the token's
+    /// factors.
     #[inline(always)]
     fn pass_on(&self, before: &[f32], now: &mut [f32]) {
         let Layout { width, free } = self.layout;
@@ -93,7 +96,7 @@ impl Chain {
         }
     }
 
-    /// Those of the states that have mass to pass on.
+    /// Returns the states that have mass to pass on.
     #[inline(always)]
     fn active<'a>(
         &self,
@@ -103,14 +106,14 @@ impl Chain {
     ) -> &'a [u8] {
         let mut count = 0;
         for state in states {
-            // No branch: which states have mass is as good as random.
+            // There is no branch, because the states with mass are unpredictable.
             active[count] = state;
             count += usize::from(masses[usize::from(state)] > self.negligible);
         }
         &active[..count]
     }
 
-    /// `None` where masses lie so far apart that what was dropped may count.
+    /// Returns `None` if masses differ so much that the dropped ones may matter.
     #[inline(always)]
     fn forward_backward(
         &self,
@@ -148,7 +151,7 @@ impl Chain {
             }
             let share = 1.0 / total;
             kernel::scale_or_drop(now, share, self.negligible);
-            // The factors carry the scale from here on: what is passed back must know it.
+            // The factors include the scale from here on, because the backward pass needs it.
             kernel::scale(&mut scratch.factors[at..at + width], share);
             log_sum += f64::from(most) + f64::from(total).ln();
         }
@@ -231,7 +234,7 @@ impl Chain {
         }
     }
 
-    /// Forward alone: where every step is weighed locally, what comes later changes nothing.
+    /// Runs forward only: if every step is normalised locally, later tokens change nothing.
     fn forward_local(&self, before: Option<u8>, scores: &[f32], scratch: &mut Scratch) -> f64 {
         let width = self.layout.width;
         at_least(&mut scratch.marginals, scores.len());
@@ -256,14 +259,15 @@ impl Chain {
                 self.pass_on(&shares[..width], now);
             }
             kernel::multiply(now, factors);
-            // 1 already but for rounding, and for the first token, where the start's steps are not weighed yet.
+            // The sum is already 1, except for rounding and for the first token, since the start's steps are
+            // not normalised yet.
             kernel::scale_or_drop(now, 1.0 / kernel::sum(now), self.negligible);
         }
         0.0
     }
 
-    /// Adds to `expected`, in [`Layout`]'s order, how often each step is taken on average, after [`Chain::marginals`] of a
-    /// chain that is not local.
+    /// Adds to `expected`, in [`Layout`]'s order, the expected number of times that each step is taken, after
+    /// [`Chain::marginals`] of a chain that is not local.
     pub(crate) fn add_expected_steps(&self, tokens: usize, scratch: &Scratch, expected: &mut [f64]) {
         if scratch.by_exact {
             return scratch.exact.add_expected_steps(self, expected);
@@ -299,7 +303,8 @@ impl Chain {
     }
 }
 
-/// Makes room for so many numbers. Never less than there was: to fill new room costs as much as a pass over it.
+/// Grows the rows to this size and never shrinks them, since filling new memory costs as much as a pass over
+/// it.
 fn at_least(rows: &mut Vec<f32>, numbers: usize) {
     if rows.len() < numbers {
         rows.resize(numbers, 0.0);

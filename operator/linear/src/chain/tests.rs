@@ -1,4 +1,4 @@
-//! Every answer against all paths of small cases.
+//! Compares every result with all paths of small cases.
 
 use lethe_learn::{Scheme, TagSet};
 use rand::{Rng as _, SeedableRng as _};
@@ -35,7 +35,7 @@ fn cases() -> impl Iterator<Item = Case> {
     })
 }
 
-/// Every allowed path with its score, or its log-probability in a local chain.
+/// Returns every allowed path with its score, or its log-probability in a local chain.
 fn paths(case: &Case, local: bool) -> Vec<(Vec<usize>, f64)> {
     let layout = Layout::of(&case.states);
     let step = |before: Option<usize>, t: usize, next: usize| -> Option<f64> {
@@ -65,7 +65,7 @@ fn paths(case: &Case, local: bool) -> Vec<(Vec<usize>, f64)> {
         }
         paths = longer;
     }
-    // A local chain's mass may run into an open end; its best path may not.
+    // A local chain's mass may end in an open span; its best path may not.
     let closed = |path: &[usize]| {
         path.last()
             .is_some_and(|&s| case.states.closed().contains(&(s as u8)))
@@ -155,8 +155,8 @@ fn expected_steps_equal_those_of_all_paths() {
     }
 }
 
-/// Cases whose scores lie far apart, the last token's speaking for each state in turn, those that may not end a note among
-/// them.
+/// Returns cases whose scores differ widely, with the last token supporting each state in turn, including
+/// those that may not end a note.
 fn far_apart() -> impl Iterator<Item = Case> {
     cases().enumerate().flat_map(|(n, case)| {
         let wide = [30.0, 60.0, 300.0][n % 3];
@@ -187,7 +187,7 @@ fn sums_hold_where_scores_lie_far_apart_and_a_note_ends_in_a_state_that_may_not_
         let total: f64 = all.iter().map(|(_, score)| (score - best).exp()).sum();
         let exact = best + total.ln();
         assert!((log_sum - exact).abs() < 1e-3, "{log_sum} {exact}");
-        // No path is worth more than all together: what training goes down on stays above 0.
+        // No path has more weight than all together, so the training objective stays above 0.
         assert!(log_sum > best - 1e-3);
         let width = case.states.width();
         for t in 0..case.tokens {
@@ -219,7 +219,7 @@ fn sums_hold_where_scores_lie_far_apart_and_a_note_ends_in_a_state_that_may_not_
 #[test]
 fn the_first_state_s_marginals_alone_are_those_of_all_states_bit_by_bit() {
     let mut scratch = Scratch::default();
-    // The memory of long stretches is there for short ones too.
+    // Short stretches reuse the buffers of long ones.
     let stretches: Vec<Case> = far_apart().chain(cases()).collect();
     for case in stretches.iter().chain(stretches.iter().rev()) {
         for chain in [
@@ -259,7 +259,7 @@ fn a_very_long_note_is_decoded_without_loss() {
     let mut path = Vec::new();
     case.chain.best_path(&long, &mut scratch, &mut path);
     assert_eq!(path.len(), 20_000);
-    // The same token all along: once away from the ends the path repeats.
+    // All tokens are equal: away from the ends the path repeats.
     assert!(
         path[100..19_900]
             .chunks(60)

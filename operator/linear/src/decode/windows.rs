@@ -1,7 +1,8 @@
-//! Decoding of a long note window by window: the spans and scores that the whole note would have.
+//! Decodes a long note window by window, with the spans and scores of the whole note.
 //!
-//! A greedy decoder takes its past along. The best path of a chain is settled up to where the paths to all states meet,
-//! and its spans are scored up to where three tokens in a row are outside every span: no score reaches across.
+//! A greedy decoder carries its history along. The best path of a chain is settled up to the point where the
+//! paths to all states meet, and its spans are scored up to a point where three tokens in a row are outside
+//! every span: no score depends on tokens across it.
 
 use lethe_core::TagError;
 use lethe_learn::{Spanned, Spans};
@@ -12,34 +13,35 @@ use crate::features::Window;
 use crate::greedy::Past;
 use crate::scorer::Plan;
 
-/// Tokens that wait to be settled or scored at most, beyond a window. Where paths do not meet for so long, the best one
-/// so far is taken; where spans follow each other so closely, their scores are worked out apart.
+/// The most tokens that wait to be settled or scored, beyond a window. If paths do not meet for this long,
+/// the best one so far is taken; if spans follow each other this closely, their scores are computed
+/// separately.
 const WAITING: usize = 1 << 13;
 
-/// What is kept of a long note from window to window.
+/// The state of a long note from window to window.
 #[derive(Default)]
 pub(super) struct Long {
-    /// The paths, from the first token that is not settled.
+    /// The paths, from the first unsettled token.
     paths: Scratch,
-    /// Scores from the first token whose spans were not given, a row a token.
+    /// Scores from the first token whose spans were not returned yet, one row per token.
     scores: Vec<f32>,
-    /// States of those of them that are settled.
+    /// States of those tokens that are settled.
     path: Vec<u8>,
     part: Vec<u8>,
     new: Vec<f32>,
 }
 
 impl Decoder {
-    /// Returns whether the words of a note must have numbers to be decoded in windows.
+    /// Returns whether decoding in windows needs numbers for the words of a note.
     pub(crate) const fn is_numbered(&self) -> bool {
         self.greedy.is_some()
     }
 
-    /// Returns the spans of a long note with their scores, as [`Decoder::spans`] gives those of a batch.
-    /// Calls `advance` after each window.
+    /// Returns the spans of a long note with their scores, as [`Decoder::spans`] does for a batch. Calls
+    /// `advance` after each window.
     ///
     /// # Errors
-    /// As `advance`, which ends the work.
+    /// The error of `advance`, which ends the work.
     pub fn spans_in_windows(
         &self,
         windows: impl IntoIterator<Item = Window>,
@@ -50,7 +52,7 @@ impl Decoder {
             memory.long.scores.clear();
             memory.long.path.clear();
             let mut spans = Spans::new(self.states().tags());
-            // The state before the stretch in hand, and that before its first token that is not settled.
+            // The state before the current stretch, and the state before its first unsettled token.
             let mut before = None;
             let mut begin = None;
             let mut past = Past::default();
@@ -96,7 +98,8 @@ impl Decoder {
         spans.push_scored(tags, scored);
     }
 
-    /// Continues the paths and settles what can be. `begin` is the state before the stretch; gives the same for the next.
+    /// Continues the paths and settles what it can. `begin` is the state before the stretch; returns the one
+    /// for the next stretch.
     fn resume(&self, last: bool, begin: Option<u8>, memory: &mut Memory) -> Option<u8> {
         let Long {
             paths,
@@ -122,7 +125,8 @@ impl Decoder {
         path.last().copied().or(begin)
     }
 
-    /// Gives the spans of settled tokens. `before` is the state before them; gives the same for the next.
+    /// Returns the spans of settled tokens. `before` is the state before them; returns the one for the next
+    /// tokens.
     fn give(&self, last: bool, before: Option<u8>, memory: &mut Memory, spans: &mut Spans<'_>) -> Option<u8> {
         let Memory {
             long,
@@ -146,17 +150,17 @@ impl Decoder {
         Some(state)
     }
 
-    /// The tags of a path.
+    /// Converts a path to tags.
     fn tags_of(&self, path: &[u8], tags: &mut Vec<u16>) {
         tags.clear();
-        // Every state of a path has its tag.
+        // Every state of a path has a tag.
         let tag = |&state: &u8| self.states().tag(state.into()).unwrap_or(0);
         tags.extend(path.iter().map(tag));
     }
 }
 
-/// Up to where spans are given of a path that goes on: before the last of three tokens outside every span, or, if too many
-/// wait, before or behind any.
+/// Returns the position up to which spans of an unfinished path are returned: before the last of three tokens
+/// outside every span, or, if too many wait, before or after any such token.
 fn cut(path: &[u8]) -> usize {
     const APART: usize = 2 * AROUND + 1;
     let outside = |state: &u8| usize::from(*state) == OUTSIDE;
@@ -168,7 +172,7 @@ fn cut(path: &[u8]) -> usize {
     match apart {
         Some(end) if waiting <= WAITING => end,
         None if waiting <= WAITING => 0,
-        // The one after the cut is outside too, so that no span is cut.
+        // The token after the cut is outside too, so that no span is cut.
         _ => path
             .iter()
             .rposition(outside)

@@ -1,15 +1,17 @@
-//! Combinations of tokens with their neighbours and fields. In ordinary text they hardly repeat, so that every token is a type
-//! of its own; in long runs of a few marks nearly all of them do, and a type's features need not be made again.
+//! Combinations of tokens with their neighbours and fields. In ordinary text they seldom repeat, so that
+//! every token is a type of its own; in long runs of a few punctuation marks nearly all of them repeat, and a
+//! type's features need not be computed again.
 
 use super::layout::Place;
 use super::templates::{COMBINED, combine};
 use super::words::Word;
 use crate::Table;
 
-/// What was combined last is remembered of so many tokens at most: as much as stays next to the processor.
+/// The number of recent combinations that are cached: as many as fit in the processor's cache.
 const REMEMBERED: usize = 64;
 
-/// All that a token's combinations hang on: the types of the words around it, 0 beyond the note's ends, and its field.
+/// Everything that a token's combinations depend on: the types of the words around it, 0 beyond the note's
+/// ends, and its field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Around {
     words: [u32; 5],
@@ -40,7 +42,7 @@ impl Around {
         }
     }
 
-    /// Where it is remembered.
+    /// Returns its cache slot.
     fn slot(&self) -> usize {
         let [a, b, c, d, e] = self.words.map(u64::from);
         let hash = (a << 32 | b).wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -53,7 +55,7 @@ impl Around {
 /// The table of combinations under construction.
 pub(super) struct Combined {
     table: Table,
-    /// By [`Around::slot`]; type 0, which is outside, where nothing is remembered.
+    /// The cache by [`Around::slot`]; type 0, the outside, marks an empty slot.
     remembered: [(Around, u32); REMEMBERED],
 }
 
@@ -99,8 +101,8 @@ mod tests {
     use crate::features::layout::{Gap, lay_out};
     use crate::features::words::{Lists, Words};
 
-    /// Returns each token's combinations as the table has them and as they are made for it alone, and how
-    /// many types there are.
+    /// Returns each token's combinations from the table and as computed for it alone, and the number of
+    /// types.
     fn both(tokens: &[(&str, TokenKind)], gaps: &[Gap]) -> (Vec<[Vec<u64>; 2]>, usize) {
         let lists = Lists {
             tagger: None,

@@ -1,4 +1,4 @@
-//! What the rest of the note says of a word: a name that stands in a field is the same name in running text.
+//! Features from the rest of the note: a name in a field is the same name in running text.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -8,24 +8,24 @@ use super::layout::Place;
 use super::spelling::Form;
 use super::words::{KeyHasher, Word};
 
-/// Word types of a long note of which evidence is kept, at most: with 64 bytes each they take 16 MiB, twice that while the
-/// table grows. A type that first comes later is one that comes once.
+/// The most word types of a long note whose evidence is kept: with 64 bytes each they take 16 MiB, and twice
+/// that while the table grows. A type that first occurs later counts as occurring once.
 const MOST_TYPES: usize = 1 << 18;
 
-/// What a note has shown of a word type.
+/// The evidence of a note about a word type.
 #[derive(Clone, Copy, Default)]
 struct Seen {
-    /// How often, and where first and second under different keys.
+    /// The number of occurrences, and the positions of the first two under different keys.
     times: u16,
     keys: [u64; 2],
     at: [u32; 2],
-    /// The word before its first occurrence and before its second.
+    /// The word before the first occurrence, and before the second.
     before: [u64; 2],
     forms: u8,
 }
 
 impl Seen {
-    /// Adds that token `i` is this word, under the key, after the word `before`.
+    /// Records that token `i` is this word, under the key, after the word `before`.
     fn add(&mut self, i: usize, form: Form, key: u64, before: u64) {
         if self.times == 0 {
             (self.keys, self.at, self.before) = ([key; 2], [i as u32; 2], [before; 2]);
@@ -36,7 +36,7 @@ impl Seen {
         self.forms |= 1 << form as u8;
     }
 
-    /// The features of token `i`, which is this word.
+    /// Writes the features of token `i`, which is this word.
     fn features(&self, i: usize, form: Form, out: &mut Vec<u64>) {
         out.push(feature(70, u64::from(self.times.min(4))));
         if form != Form::Lower || self.forms.count_ones() > 1 {
@@ -55,10 +55,10 @@ impl Seen {
     }
 }
 
-/// Evidence by folded word, one note after another.
+/// The evidence by folded word, for one note after another.
 #[derive(Default)]
 pub(super) struct Document {
-    /// By the folded word's number: the note that had it last, and what that showed.
+    /// By the folded word's number: the last note that had it, and its evidence there.
     seen: Vec<(u32, Seen)>,
     note: u32,
 }
@@ -89,7 +89,7 @@ impl Document {
         }
     }
 
-    /// The features of token `i`, which is this word.
+    /// Writes the features of token `i`, which is this word.
     pub(super) fn features(&self, i: usize, word: &Word, out: &mut Vec<u64>) {
         if word.form == Form::Mark {
             return;
@@ -101,8 +101,8 @@ impl Document {
     }
 }
 
-/// Evidence of one long note by folded word, read token by token. Its room hangs on the note's word types, of which it
-/// keeps [`MOST_TYPES`].
+/// The evidence of one long note by folded word, read token by token. Its size depends on the note's word
+/// types, of which it keeps [`MOST_TYPES`].
 #[derive(Default)]
 pub(super) struct Evidence {
     seen: HashMap<u64, Seen, BuildHasherDefault<KeyHasher>>,
@@ -123,7 +123,7 @@ impl Evidence {
         seen.add(i, word.form, key_of(place), before);
     }
 
-    /// The features of token `i`, which is this word.
+    /// Writes the features of token `i`, which is this word.
     pub(super) fn features(&self, i: usize, word: &Word, out: &mut Vec<u64>) {
         if word.form == Form::Mark {
             return;
@@ -139,7 +139,7 @@ impl Evidence {
     }
 }
 
-/// Returns the field that a token stands in, if it stands near its start.
+/// Returns the key of a token's field, if the token is near its start.
 fn key_of(place: &Place) -> u64 {
     if place.in_key || place.since > 12 {
         0
@@ -156,7 +156,7 @@ mod tests {
     use crate::FeatureConfig;
     use crate::features::FeatureError;
 
-    /// How many features of the document's two tokens, by their index, have in common.
+    /// Returns the number of document features that two tokens, given by index, have in common.
     fn common(text: &str, a: usize, b: usize) -> Result<usize, FeatureError> {
         let extractor = FeatureConfig::default().build(&Dictionary::builtin())?;
         let columns = extractor.columns(&NoteBatch::from_texts([text]).unwrap());

@@ -1,6 +1,6 @@
-//! Features as 64-bit numbers: what a template says of a value, without a string in between.
+//! Features as 64-bit numbers, computed from a template and a value without a string in between.
 
-/// Returns a bijection of 64 bits that leaves no pattern: SplitMix64's finaliser (Steele et al. 2014).
+/// Mixes the bits of a number without collisions: SplitMix64's finaliser (Steele et al. 2014).
 #[inline]
 pub(super) const fn mix(mut x: u64) -> u64 {
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -8,19 +8,19 @@ pub(super) const fn mix(mut x: u64) -> u64 {
     x ^ x >> 31
 }
 
-/// Two numbers as one, in this order.
+/// Combines two numbers, in this order.
 #[inline]
 pub(super) const fn pair(a: u64, b: u64) -> u64 {
     mix(a.rotate_left(23) ^ b.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d).wrapping_add(a)
 }
 
-/// Returns the feature that template `template` makes of a value.
+/// Returns the feature of a template for a value.
 #[inline]
 pub(super) const fn feature(template: u64, value: u64) -> u64 {
     pair(template.wrapping_mul(0xd6e8_feb8_6659_fd93), value)
 }
 
-/// Bytes as a number, the same on every machine.
+/// Hashes bytes, with the same result on every machine.
 pub(super) fn of_bytes(bytes: &[u8]) -> u64 {
     bytes.chunks(8).fold(bytes.len() as u64, |hash, chunk| {
         let mut word = [0; 8];
@@ -29,7 +29,7 @@ pub(super) fn of_bytes(bytes: &[u8]) -> u64 {
     })
 }
 
-/// Returns a word's bytes as a key: the bytes themselves where sixteen hold them, else a hash that no short
+/// Returns a word's bytes as a key: the bytes themselves if they fit in sixteen, else a hash that no short
 /// word has.
 #[inline]
 pub(super) fn word_key(text: &[u8], start: usize, end: usize) -> u128 {
@@ -45,7 +45,7 @@ pub(super) fn word_key(text: &[u8], start: usize, end: usize) -> u128 {
     u128::from_le_bytes(word) & ((1u128 << (8 * len)) - 1)
 }
 
-/// Its highest byte is never zero, as a word of at most fifteen bytes has it.
+/// Its highest byte is never zero, unlike that of a word with at most fifteen bytes.
 fn long_key(word: &[u8]) -> u128 {
     let (low, high) = (of_bytes(word), of_bytes(&word[3..]));
     u128::from(low) | u128::from(high) << 64 | 1 << 127

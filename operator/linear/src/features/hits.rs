@@ -1,4 +1,5 @@
-//! What lists and rules say of runs of tokens: entries of several words, and the spans of the rule members.
+//! Features of runs of tokens from lists and rules: entries of several words, and the spans of the rule
+//! members.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,11 +24,12 @@ fn part(i: usize, first: usize, last: usize) -> u64 {
     }
 }
 
-/// Where the last match of each group's bit ends.
+/// The end of the last match of each group's bit.
 pub(super) type Ends = [usize; 64];
 
-/// Entries of several words that begin at these tokens: of each group the leftmost longest that do not overlap (Yang 2019's
-/// partial matches; a word that is an entry by itself has its features with the word). `ends` continues from the tokens before.
+/// Finds the entries of several words that begin at these tokens: of each group the leftmost longest without
+/// overlaps (Yang 2019's partial matches; an entry of one word has its features with the word). `ends`
+/// continues from the tokens before.
 pub(super) fn phrases(
     note: &NoteView<'_>,
     tokens: Range<usize>,
@@ -69,7 +71,7 @@ pub(super) fn phrases(
     take(from, &mut longest);
 }
 
-/// Tokens that a rule found: the first, the end, and which rule and label, hashed.
+/// The tokens of a rule's span: the first, the end, and a hash of rule and label.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     pub(super) first: u32,
@@ -90,22 +92,21 @@ impl Found {
     }
 }
 
-/// The rule members, whatever labels the learned member itself has: rules know i2b2's.
+/// The rule members, with i2b2's labels whatever the learned member's own are.
 pub(super) struct Rules {
     members: Vec<Arc<dyn Tagger>>,
-    /// For each member and label, the name of both.
+    /// For each member and label, a hash of both names.
     names: Vec<Vec<u64>>,
 }
 
 impl Rules {
-    /// Returns the members that read the text alone: what an event carries of its patient is not in any
-    /// corpus.
+    /// Creates the members that read only the text: an event's identifiers of its patient are in no corpus.
     pub(super) fn new(dictionary: &Arc<Dictionary>) -> Self {
         let labels = LabelSet::i2b2_2014();
         let members: Vec<Arc<dyn Tagger>> = default_rules()
             .iter()
             .filter(|config| !matches!(config, RuleConfig::Known(_)))
-            // Every shipped set has a place for every label of the rules; a test builds them all.
+            // Every built-in label set has all labels of the rules; a test builds them all.
             .filter_map(|config| config.build(&labels, dictionary).ok())
             .collect();
         let name = |text: &str| of_bytes(text.as_bytes());
@@ -121,7 +122,7 @@ impl Rules {
         Self { members, names }
     }
 
-    /// Every row's hits.
+    /// Returns the hits of every row.
     pub(super) fn tag(&self, batch: &NoteBatch) -> Vec<Hits> {
         let mut hits = vec![Hits::new(); batch.len()];
         for (member, names) in self.members.iter().zip(&self.names) {
@@ -136,10 +137,10 @@ impl Rules {
         hits
     }
 
-    /// What the rules find in a batch's only row, by first token.
+    /// Returns the rules' spans in a batch's only row, by first token.
     ///
     /// # Errors
-    /// [`TagError::OverBudget`]. Any other error of a rule leaves its features out.
+    /// [`TagError::OverBudget`]. Any other error of a rule only removes its features.
     pub(super) fn find(&self, batch: &NoteBatch) -> Result<Vec<Found>, TagError> {
         let mut all = Vec::new();
         for (member, names) in self.members.iter().zip(&self.names) {

@@ -1,17 +1,18 @@
-//! Tables under construction: values become types, each once.
+//! Tables under construction: values are interned as types.
 
 use crate::Table;
 
-/// Numbers for 64-bit keys, in the order in which they come. Open addressing, linear probing, at most half full.
+/// Numbers for 64-bit keys, in the order in which they occur. Open addressing with linear probing, at most
+/// half full.
 #[derive(Default)]
 pub(super) struct Interner {
-    /// Key and id; an id of 0 is an empty place, as type 0 is nobody's.
+    /// Key and id; an id of 0 marks a free slot, since type 0 is the outside.
     slots: Vec<(u64, u32)>,
     len: usize,
 }
 
 impl Interner {
-    /// Forgets everything and makes room for `expected` keys.
+    /// Forgets everything and reserves room for `expected` keys.
     pub(super) fn reset(&mut self, expected: usize) {
         let wanted = (expected * 2).next_power_of_two().max(64);
         if wanted > self.slots.len() || wanted * 8 < self.slots.len() {
@@ -65,8 +66,8 @@ pub(super) struct Interned<'s> {
 }
 
 impl<'s> Interned<'s> {
-    /// Creates an empty table for `tokens` tokens, of which about `types` differ. What lies outside a note
-    /// has no features.
+    /// Creates an empty table for `tokens` tokens with about `types` types. The outside of a note has no
+    /// features.
     pub(super) fn new(interner: &'s mut Interner, tokens: usize, types: usize) -> Self {
         interner.reset(types);
         Self {
@@ -80,7 +81,7 @@ impl<'s> Interned<'s> {
         }
     }
 
-    /// Adds a token whose features are what `make` writes; the same for every token of this key.
+    /// Adds a token whose features `make` writes; they are the same for every token with this key.
     #[inline]
     pub(super) fn push(&mut self, key: u64, make: impl FnOnce(&mut Vec<u64>)) {
         let next = self.table.ends.len() as u32;

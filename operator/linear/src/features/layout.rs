@@ -1,4 +1,4 @@
-//! How a note is laid out: what lies between its tokens, its lines, the fields of its forms, its sections.
+//! The layout of a note: the gaps between its tokens, its lines, the fields of its forms, its sections.
 
 mod cursor;
 
@@ -7,7 +7,7 @@ use super::words::Word;
 
 pub(super) use cursor::Cursor;
 
-/// What lies between two tokens.
+/// The gap between two tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(super) enum Gap {
@@ -15,7 +15,7 @@ pub(super) enum Gap {
     Glued,
     /// One blank.
     Blank,
-    /// More blanks, a tab, or a control character: the cells of a form stand so.
+    /// Several blanks, a tab, or a control character, as between the cells of a form.
     Wide,
     /// A line's end.
     Line,
@@ -25,45 +25,47 @@ pub(super) enum Gap {
     Edge,
 }
 
-/// Where a token stands.
+/// The position of a token.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
-    /// Before the token, and after it.
+    /// The gaps before the token and after it.
     pub(super) before: Gap,
     pub(super) after: Gap,
-    /// Tokens of its line before it, and after it.
+    /// The tokens of its line before it and after it.
     pub(super) from_start: u16,
     pub(super) to_end: u16,
-    /// Lines before its line, and after it.
+    /// The lines before its line and after it.
     pub(super) line: u16,
     pub(super) lines_after: u16,
-    /// Words before the line's first colon; 0 if it has none near its start.
+    /// The words before the line's first colon; 0 if it has none near its start.
     pub(super) head: u64,
-    /// The word, and the two words, before the nearest colon in the line before the token; 0 without one.
+    /// The last word, and the last two words, before the nearest colon in the line before the token; 0
+    /// without one.
     pub(super) key: u64,
     pub(super) key2: u64,
     /// Tokens since that colon.
     pub(super) since: u16,
     /// Whether the token belongs to a head or key.
     pub(super) in_key: bool,
-    /// The head of the nearest line above that has one, or is a heading.
+    /// The head of the nearest line above that has one or is a heading.
     pub(super) section: u64,
     /// The line's first word, and its first two.
     pub(super) first: u64,
     pub(super) first2: u64,
-    /// The nearest cue before it in its sentence, what lists hold that, and how far back it stands; 0 without one.
+    /// The nearest cue before it in its sentence, the lists of that cue, and its distance; 0 without one.
     pub(super) cue: u64,
     pub(super) cue_lists: u64,
     pub(super) since_cue: u16,
-    /// The shape of the run of glued tokens that it stands in, and whether it begins, goes on, ends or is it.
+    /// The shape of the run of glued tokens that contains it, and whether it begins, continues, ends or is
+    /// the run.
     pub(super) chunk: u64,
     pub(super) in_chunk: u8,
-    /// How many tokens the run has, and which of some telling marks.
+    /// The number of tokens in the run, and which of some significant punctuation marks it has.
     pub(super) chunk_len: u16,
     pub(super) chunk_marks: u8,
 }
 
-/// Returns the gap that this text makes.
+/// Returns the gap for this text.
 pub(super) fn gap_of(between: &[u8]) -> Gap {
     match between {
         [] => Gap::Glued,
@@ -76,23 +78,23 @@ pub(super) fn gap_of(between: &[u8]) -> Gap {
     }
 }
 
-/// What a layout reads of a note's tokens.
+/// The data of a note's tokens that a layout needs.
 pub(super) trait Laid {
-    /// How many tokens the note has.
+    /// Returns the number of tokens in the note.
     fn tokens(&self) -> usize;
     /// Returns the word of a token at most [`BEHIND`] before or [`AHEAD`] after the given one.
     fn word(&self, token: usize) -> &Word;
-    /// What lies before a token, whichever; after the last for their number.
+    /// Returns the gap before any token, or after the last one for the index after it.
     fn gap(&self, token: usize) -> Gap;
-    /// Returns whether a token, whichever, is a mark, and its [`Word::mark`].
+    /// Returns whether any token is a punctuation mark, and its [`Word::mark`].
     fn mark(&self, token: usize) -> (bool, u8);
 }
 
-/// Tokens of which the word is read before and after the token in hand.
+/// The number of tokens before and after the current one whose words are read.
 pub(super) const BEHIND: usize = 2;
 pub(super) const AHEAD: usize = 32;
 
-/// A note of which all words are at hand.
+/// A note whose words are all in memory.
 struct Whole<'a> {
     words: &'a [Word],
     gaps: &'a [Gap],
@@ -120,8 +122,8 @@ impl Laid for Whole<'_> {
     }
 }
 
-/// Places of a note's tokens. `words` are its words in order; `gaps[i]` lies before token `i`, and one more ends them;
-/// `sentences` are the exclusive ends of its sentences.
+/// Returns the positions of a note's tokens. `words` are its words in order; `gaps[i]` precedes token `i`,
+/// and one more follows the last; `sentences` are the exclusive ends of its sentences.
 pub(super) fn lay_out(words: &[Word], gaps: &[Gap], sentences: &[u32], out: &mut Vec<Place>) {
     out.clear();
     let whole = Whole { words, gaps };

@@ -1,4 +1,4 @@
-//! What the dictionary's lists are to the features: groups of lists that say the same thing, in whatever language.
+//! The roles of the dictionary's lists in features: groups of lists with the same meaning in any language.
 
 use std::collections::BTreeMap;
 
@@ -8,27 +8,27 @@ use super::hash::{feature, of_bytes, pair};
 
 /// One group of lists.
 struct Group {
-    /// Hash of its name: the features do not depend on the order of the lists.
+    /// The hash of its name, so that features do not depend on the order of the lists.
     name: u64,
     lists: ListSet,
 }
 
-/// The groups of a dictionary's lists. At most 64; lists beyond that are left out.
+/// The groups of a dictionary's lists. At most 64; further lists are left out.
 pub(super) struct Groups {
     groups: Vec<Group>,
-    /// For each list, its group's bit.
+    /// The bit of each list's group.
     by_list: Vec<u64>,
     numbered: ListSet,
-    /// Lists of which entries of several words are looked for.
+    /// Lists whose entries of several words are looked for.
     pub(super) phrases: ListSet,
-    /// Lists of words that say what stands after them: "hermano", "calle", "hospital", "Dr".
+    /// Lists of words that announce the next words: "hermano", "calle", "hospital", "Dr".
     cues: ListSet,
 }
 
-/// The languages and countries that list names begin or end with.
+/// The suffixes of list names for languages and countries.
 const ENDS: [&str; 2] = ["-en", "-es"];
 const STARTS: [&str; 3] = ["us-", "es-", "world-"];
-/// What the names of cues' lists begin with.
+/// The prefixes of the names of cue lists.
 const CUES: [&str; 5] = [
     "relatives",
     "titles",
@@ -65,12 +65,12 @@ impl Groups {
         }
     }
 
-    /// Returns whether an entry says what stands after it.
+    /// Returns whether an entry announces the next words.
     pub(super) fn is_cue(&self, entry: Entry<'_>) -> bool {
         entry.lists().intersects(self.cues)
     }
 
-    /// Returns the groups that hold an entry, as bits.
+    /// Returns the groups of an entry, as bits.
     pub(super) fn of(&self, entry: Entry<'_>) -> u64 {
         entry
             .lists()
@@ -78,7 +78,7 @@ impl Groups {
             .fold(0, |bits, list| bits | self.by_list[list.index()])
     }
 
-    /// Returns the names of these groups, hashed.
+    /// Returns the hashed names of these groups.
     pub(super) fn names(&self, bits: u64) -> impl Iterator<Item = u64> {
         self.groups
             .iter()
@@ -87,12 +87,13 @@ impl Groups {
             .map(|(_, group)| group.name)
     }
 
-    /// Returns the groups' names as one number, whatever their order.
+    /// Returns the groups' names as one number, independent of their order.
     pub(super) fn all(&self, bits: u64) -> u64 {
         self.names(bits).fold(0, pair)
     }
 
-    /// How common an entry is in each of its lists that count, by powers of two, with the list's group.
+    /// Writes the frequency of an entry in each of its lists with counts, by powers of two, with the list's
+    /// group.
     pub(super) fn frequencies(&self, entry: Entry<'_>, template: u64, out: &mut Vec<u64>) {
         for list in (entry.lists() & self.numbered).iter() {
             let name = self.names(self.by_list[list.index()]).next();
@@ -103,7 +104,8 @@ impl Groups {
     }
 }
 
-/// PHI lists by what they suggest, names of persons by which; others by their name without language or country.
+/// Returns a group's name: for PHI lists by what they suggest, separately for given names and surnames; for
+/// others by name without language or country.
 fn name_of(list: &ListInfo) -> String {
     if list.role == Role::Phi && !list.label.is_empty() {
         let part = ["given-names", "surnames", "insurers", "universities"];

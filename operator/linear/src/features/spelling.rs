@@ -1,10 +1,10 @@
-//! How a word is spelt, whatever it says: capitals, shape, what number it could be.
+//! The spelling of a word: capitals, shape, possible kinds of number.
 
 use lethe_core::TokenKind;
 
 use super::hash::pair;
 
-/// How a word is written.
+/// The case of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Form {
@@ -16,7 +16,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// By the word's first and last letters.
+    /// Determines the form from the word's first and last letters.
     pub(super) fn of(text: &str, kind: TokenKind) -> Self {
         let mut chars = text.chars();
         match kind {
@@ -24,7 +24,8 @@ impl Form {
             TokenKind::Punctuation => Self::Mark,
             TokenKind::Letters => match (chars.next(), chars.next_back()) {
                 (Some(first), _) if !first.is_uppercase() => Self::Lower,
-                // The tokenizer splits at lower-to-upper: the last letter tells how the word goes on.
+                // The tokenizer splits before a capital after lower case, so that the last letter shows how
+                // the word continues.
                 (_, Some(last)) if last.is_lowercase() => Self::Title,
                 _ => Self::Upper,
             },
@@ -32,7 +33,7 @@ impl Form {
     }
 }
 
-/// Returns a bit for a mark that tells what it stands in: of addresses of the net, dates, numbers.
+/// Returns a bit for a punctuation mark that is typical of network addresses, dates or numbers.
 pub(super) fn mark(text: &str) -> u8 {
     match text {
         "@" => 1,
@@ -46,7 +47,7 @@ pub(super) fn mark(text: &str) -> u8 {
     }
 }
 
-/// Day, month, year, age, postcode, or how many digits.
+/// Returns the class of a number: day, month, year, age, postcode, or its number of digits.
 pub(super) fn number_class(text: &str) -> u64 {
     let length = text.chars().count() as u64;
     let value: u32 = match text.parse() {
@@ -67,8 +68,8 @@ pub(super) fn number_class(text: &str) -> u64 {
     }
 }
 
-/// Returns the case of each letter, digits as one class, marks as themselves; up to eight of a run, and each
-/// run once.
+/// Returns the case of each letter, digits as one class, and marks as themselves: once with up to eight of a
+/// run, and once with each run as one.
 pub(super) fn shapes(text: &str) -> (u64, u64) {
     let (mut full, mut short, mut run, mut last) = (0, 0, 0, 0);
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! A batch's tables under construction, note by note, and in which order members see them.
+//! A batch's tables under construction, note by note, and the order of the views.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ use crate::{Columns, Table, View};
 /// Tables that identify types by a key.
 pub(super) const INTERNED: usize = 10;
 
-/// Types that a table of a few small values has at most, or little more.
+/// The approximate maximum of types in a table with a few small values.
 const FEW: usize = 256;
 
 /// One note as the templates read it.
@@ -36,7 +36,7 @@ pub(super) struct Read {
 }
 
 impl Read {
-    /// Forgets what was read.
+    /// Clears the note.
     pub(super) fn clear(&mut self) {
         self.ids.clear();
         self.words.clear();
@@ -44,7 +44,7 @@ impl Read {
         self.places.clear();
     }
 
-    /// Reads a note: its words, which become types of the batch, and where they stand.
+    /// Reads a note: its words, which become types of the batch, and their positions.
     pub(super) fn note(
         &mut self,
         note: &NoteView<'_>,
@@ -87,7 +87,7 @@ pub(super) struct Tables<'s> {
 }
 
 impl<'s> Tables<'s> {
-    /// Empty tables for a batch of so many tokens.
+    /// Creates empty tables for a batch with this many tokens.
     pub(super) fn new(interners: &'s mut [Interner; INTERNED], words: BatchWords, tokens: usize) -> Self {
         let [a, b, c, d, e, f, g, h, i, j] = interners;
         let some = tokens / 4;
@@ -106,7 +106,7 @@ impl<'s> Tables<'s> {
         }
     }
 
-    /// What a note's words and their places give.
+    /// Adds the features of a note's words and their positions.
     pub(super) fn push_places(&mut self, note: &Read) {
         for (i, place) in note.places.iter().enumerate() {
             push_gaps(&mut self.gaps, place);
@@ -118,17 +118,17 @@ impl<'s> Tables<'s> {
         }
     }
 
-    /// What a note's entries of several words give.
+    /// Adds the features of a note's entries of several words.
     pub(super) fn push_phrases(&mut self, note: &Read, hits: &mut Hits) {
         push_hits(&mut self.phrases, note.words.len(), hits);
     }
 
-    /// What the rules' hits give.
+    /// Adds the features of the rules' hits.
     pub(super) fn push_rules(&mut self, note: &Read, hits: &mut Hits) {
         push_hits(&mut self.rules, note.words.len(), hits);
     }
 
-    /// What the note as a whole gives; `document` has read it.
+    /// Adds the features of the whole note, which `document` has read.
     pub(super) fn push_document(&mut self, note: &mut Read, document: &Document) {
         for (i, word) in note.words.iter().enumerate() {
             note.features.clear();
@@ -137,7 +137,7 @@ impl<'s> Tables<'s> {
         }
     }
 
-    /// The same of a window that begins with token `first` of its note.
+    /// Adds the same for a window that begins with token `first` of its note.
     pub(super) fn push_evidence(&mut self, note: &mut Read, first: usize, evidence: &Evidence) {
         for (i, word) in note.words.iter().enumerate() {
             note.features.clear();
@@ -146,7 +146,7 @@ impl<'s> Tables<'s> {
         }
     }
 
-    /// What parts of speech give.
+    /// Adds the features of parts of speech.
     pub(super) fn push_parts(&mut self, note: &NoteView<'_>, read: &mut Read, tagger: &PosTagger) {
         read.parts.clear();
         let mut from = 0;
@@ -159,12 +159,12 @@ impl<'s> Tables<'s> {
         push_parts(&mut self.parts, &read.parts, 0..read.parts.len());
     }
 
-    /// The same of some tokens of a long note; `tags` has those of the tokens around them too.
+    /// Adds the same for some tokens of a long note; `tags` also has those of the tokens around them.
     pub(super) fn push_tags(&mut self, tags: &[u8], tokens: Range<usize>) {
         push_parts(&mut self.parts, tags, tokens);
     }
 
-    /// Returns the columns: every table that the settings ask for, and where it is read.
+    /// Returns the columns: all tables of the settings, and the views that read them.
     pub(super) fn finish(self, notes: Vec<Range<usize>>, config: &FeatureConfig) -> Columns {
         let [own, near, far] = self.words.tables;
         let mut columns = Columns {

@@ -1,4 +1,4 @@
-//! Templates of context: what a token's place, its field, its run, its hits and its neighbours give as features.
+//! Templates of context: features of a token's position, its field, its run, its hits and its neighbours.
 
 use std::ops::Range;
 
@@ -9,10 +9,10 @@ use super::layout::Place;
 use super::spelling::Form;
 use super::words::Word;
 
-/// Features of combinations a token has at most.
+/// The most combinations of a token.
 pub(super) const COMBINED: usize = 16;
 
-/// Returns a distance by ever wider steps.
+/// Returns the bucket of a distance, with increasing widths.
 fn bucket(n: u16) -> u64 {
     match n {
         0..=5 => u64::from(n),
@@ -25,7 +25,7 @@ fn bucket(n: u16) -> u64 {
     }
 }
 
-/// What stands between a token and its neighbours.
+/// Adds the gaps between a token and its neighbours.
 pub(super) fn push_gaps(table: &mut Interned<'_>, place: &Place) {
     let (before, after) = (place.before as u64, place.after as u64);
     table.push(hash::mix((before | after << 4) + 1), |out| {
@@ -35,7 +35,8 @@ pub(super) fn push_gaps(table: &mut Interned<'_>, place: &Place) {
     });
 }
 
-/// Where a token stands in its line and its line in the note. Apart from the gaps: together they would make many types.
+/// Adds a token's position in its line, and the line's in the note. Separate from the gaps: together they
+/// would have many types.
 pub(super) fn push_layout(tables: &mut [Interned<'_>; 2], place: &Place) {
     let (from_start, to_end) = (bucket(place.from_start), bucket(place.to_end).min(6));
     let (above, below) = (u64::from(place.line.min(24)), bucket(place.lines_after).min(9));
@@ -116,13 +117,13 @@ pub(super) fn push_cue(table: &mut Interned<'_>, place: &Place, form: Form) {
     });
 }
 
-/// One type for each set of features.
+/// Adds one type for each set of features.
 pub(super) fn push_all(table: &mut Interned<'_>, features: &[u64]) {
     let key = features.iter().fold(5, |key, &one| pair(key, one));
     table.push(key, |out| out.extend_from_slice(features));
 }
 
-/// Tokens with what hits them, in the note's order.
+/// Adds the tokens' hits, in the note's order.
 pub(super) fn push_hits(table: &mut Interned<'_>, tokens: usize, hits: &mut Hits) {
     hits.sort_unstable();
     hits.dedup();
@@ -135,7 +136,7 @@ pub(super) fn push_hits(table: &mut Interned<'_>, tokens: usize, hits: &mut Hits
     }
 }
 
-/// Parts of speech of some tokens and of those around them; `pos` has all that there are.
+/// Adds the parts of speech of some tokens and of those around them; `pos` has all that are available.
 pub(super) fn push_parts(table: &mut Interned<'_>, pos: &[u8], tokens: Range<usize>) {
     for i in tokens {
         let at = |i: Option<usize>| i.and_then(|i| pos.get(i)).map_or(31, |&tag| u64::from(tag));
@@ -154,10 +155,10 @@ pub(super) fn push_parts(table: &mut Interned<'_>, pos: &[u8], tokens: Range<usi
     }
 }
 
-/// What stands beyond a note's ends.
+/// The values beyond a note's ends.
 const NOTHING: (u64, u64, u64) = (2, 2, 2);
 
-/// Combinations of a token with its neighbours and its field.
+/// Writes the combinations of a token with its neighbours and its field.
 pub(super) fn combine(words: &[Word], places: &[Place], i: usize, out: &mut Vec<u64>) {
     let at = |ahead: isize| {
         i.checked_add_signed(ahead)

@@ -1,4 +1,4 @@
-//! What the columns promise, whatever the templates.
+//! Properties of the columns, whatever the templates.
 
 use lethe_core::{Coordinates, NoteEvent, QuarantineCode, Record};
 use lethe_taggers::conformance::{AWKWARD, SAMPLE};
@@ -24,7 +24,7 @@ pub(super) fn with_tagger() -> Extractor {
     config.build(&Dictionary::builtin()).unwrap()
 }
 
-/// Each token's features by view, in the order in which its note has them.
+/// Returns each token's features by view, in the order of the note.
 pub(super) fn flat(columns: &Columns, row: usize) -> Vec<Vec<Vec<u64>>> {
     let note = &columns.notes[row];
     let of = |i| {
@@ -55,7 +55,8 @@ fn check_shape(columns: &Columns, batch: &NoteBatch) {
     assert!(columns.views.iter().all(|view| view.table < columns.tables.len()));
 }
 
-/// A batch has the shape that members rely on, and each note the features that it has alone.
+/// Checks that a batch has the layout that members rely on, and that each note has the same features as
+/// alone.
 fn check(extractor: &Extractor, texts: &[String]) {
     let batch = NoteBatch::from_texts(texts.iter().map(String::as_str)).unwrap();
     let columns = extractor.columns(&batch);
@@ -161,7 +162,7 @@ fn a_long_run_of_marks_costs_no_more_than_its_length_says() {
     let columns = extractor.columns(&note(50_000));
     assert_eq!(columns.tokens(), 100_000);
     let (long, short) = (flat(&columns, 0), flat(&extractor.columns(&note(2_000)), 0));
-    assert!(long[1_000][5] == short[1_000][5], "each mark is a run of its own");
+    assert!(long[1_000][5] == short[1_000][5], "each mark is a separate run");
 }
 
 #[test]
@@ -204,7 +205,7 @@ fn words_that_stay_are_remembered_and_the_store_of_them_is_bounded() {
         .iter()
         .map(|scratch| scratch.words.len())
         .sum::<usize>();
-    assert!(kept <= 10, "{kept} words are kept after the store began afresh");
+    assert!(kept <= 10, "{kept} words are kept after the store was reset");
 }
 
 fn base26(mut n: usize) -> String {

@@ -1,8 +1,9 @@
-//! The features of one long note, window by window: the columns that the whole note would have, in the room of a window.
+//! The features of one long note, window by window: the columns of the whole note with the memory of a
+//! window.
 //!
-//! What a token's features ask of the rest of its note is kept small: a [`Cursor`] for its line and its run of tokens, the
-//! evidence of its word, and what rules found. Evidence and rules need the whole note and are read in a first pass, which
-//! members of equal features share.
+//! A token's features need little of the rest of its note: a [`Cursor`] for its line and its run of tokens,
+//! the evidence of its word, and the rules' spans. Evidence and rules need the whole note, and are computed
+//! in a first pass that members with equal features share.
 
 mod carried;
 
@@ -25,17 +26,17 @@ use super::{Extractor, Scratch};
 use crate::Columns;
 use carried::{Active, Parts, Phrases};
 
-/// Tokens on both sides of a window of which the features are needed: the largest shift of a view.
+/// Tokens on both sides of a window whose features are needed: the largest shift of a view.
 const REACH: usize = 3;
 
 /// Tokens on both sides of those whose parts of speech are read.
 const PARTS: usize = 2;
 
-/// Word types of a note that are numbered at most; with 32 bytes each they take 8 MiB, twice that while the table grows. What
-/// is decoded word by word does not remember those that first come later.
+/// The most word types of a note that get numbers; with 32 bytes each they take 8 MiB, and twice that while
+/// the table grows. Greedy decoding does not remember types that first occur later.
 const MOST_TYPES: usize = 1 << 18;
 
-/// What a first pass over a long note found.
+/// The results of a first pass over a long note.
 #[derive(Default)]
 pub(crate) struct FirstPass {
     evidence: Evidence,
@@ -45,18 +46,19 @@ pub(crate) struct FirstPass {
 /// A window of a long note: the columns of its tokens and of a few around them.
 #[derive(Clone, Debug)]
 pub struct Window {
-    /// Of one note, which ends where the note does, or as many tokens beyond the window as a view may shift.
+    /// The columns of one note, which ends at the note's end or as many tokens after the window as a view may
+    /// shift.
     pub columns: Columns,
-    /// The window's tokens among those of the columns.
+    /// The window's tokens within those of the columns.
     pub inner: Range<usize>,
-    /// For each token of the window a number that its word has in every window; 0 for a word that has none. Only a decoder that
-    /// remembers words reads it; it may be empty for any other.
+    /// For each token of the window, a number that its word has in every window; 0 for a word without one.
+    /// Only greedy decoding reads it; it may be empty otherwise.
     pub words: Vec<u32>,
     /// Whether the note ends with the window.
     pub last: bool,
 }
 
-/// Gives a note's windows one after another.
+/// Returns a note's windows in sequence.
 pub(crate) struct Windows<'e, 'n> {
     extractor: &'e Extractor,
     note: NoteView<'n>,
@@ -123,7 +125,7 @@ fn find(
     }
 }
 
-/// Returns the tokens whose words are read for the places of `tokens`.
+/// Returns the tokens whose words the positions of `tokens` need.
 fn around(tokens: &Range<usize>, count: usize) -> Range<usize> {
     tokens.start.saturating_sub(BEHIND)..(tokens.end + AHEAD).min(count)
 }
@@ -204,7 +206,7 @@ impl Extractor {
         for start in (0..count).step_by(size) {
             let tokens = start..(start + size).min(count);
             let all = around(&tokens, count);
-            // Forgets words of which there are too many.
+            // This clears the cache if it has too many words.
             drop(words.begin(0));
             near.clear();
             find(words, &note, all.clone(), &lists, |words, _, word| {
@@ -296,7 +298,7 @@ impl Iterator for Windows<'_, '_> {
             parts.read(note, tagger, tokens.end + PARTS, &vectors, all.start);
             let first = parts.first();
             tables.push_tags(parts.tags(), tokens.start - first..tokens.end - first);
-            // The next window reads the tags before its first token too.
+            // The next window also reads the tags before its first token.
             parts.forget(next_start.saturating_sub(PARTS));
         }
         let inner = window.start - tokens.start..window.end - tokens.start;

@@ -1,4 +1,4 @@
-//! The words of notes and what each alone gives as features: made once a word, remembered from batch to batch.
+//! The words of notes and their own features, which are computed once per word and cached between batches.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -13,33 +13,34 @@ use super::spelling::{Form, mark, number_class, shapes};
 use crate::Table;
 use crate::pos::{PosTagger, Vectors};
 
-/// Words remembered; beyond it the store starts afresh. With their features they take some 20 MB.
+/// The most cached words; beyond it the cache is reset. With their features they take some 20 MB.
 const REMEMBERED: usize = 1 << 15;
 
-/// What the templates of context ask of a word.
+/// The properties of a word that the templates of context need.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word {
-    /// Lower case without accents; of numbers of more than two digits their length alone.
+    /// Lower case without accents; for numbers of more than two digits only their length.
     pub(super) norm: u64,
-    /// The folded word, numbers too.
+    /// The folded word, also for numbers.
     pub(super) folded: u64,
     /// Its shape: the case of up to eight letters, the number of digits.
     pub(super) shape: u64,
-    /// Its shape with runs as one.
+    /// Its shape with each run as one character.
     pub(super) short: u64,
-    /// The groups of lists that hold it, as one number; 0 without any.
+    /// A key of its groups of lists; 0 without any.
     pub(super) groups: u64,
-    /// The folded word's number: words that fold alike have the same.
+    /// The number of its folded form, which words with the same folded form share.
     pub(super) number: u32,
     pub(super) form: Form,
     pub(super) colon: bool,
-    /// A bit for a mark that tells what it stands in: of addresses of the net, dates, numbers.
+    /// A bit for a punctuation mark that is typical of network addresses, dates or numbers.
     pub(super) mark: u8,
-    /// Whether a list has it as a word that says what stands after it.
+    /// Whether a list has it as a word that announces the next words.
     pub(super) cue: bool,
 }
 
-/// The tables of words: everything of the word itself, less of its neighbours, little of those further off.
+/// The number of word tables: everything of the word itself, less of its neighbours, little of more distant
+/// ones.
 pub(super) const TABLES: usize = 3;
 
 /// Word types with their features.
@@ -50,9 +51,9 @@ pub(super) struct Words {
     words: Vec<Word>,
     features: [Vec<u64>; TABLES],
     ends: Vec<[u32; TABLES]>,
-    /// What each says of parts of speech; empty without a tagger.
+    /// The vectors of each word for parts of speech; empty without a tagger.
     vectors: Vec<Vectors>,
-    /// For each word the batch that saw it last, and its type there.
+    /// For each word the last batch that had it, and its type there.
     seen: Vec<(u32, u32)>,
     batch: u32,
 }
@@ -62,7 +63,7 @@ pub(super) struct BatchWords {
     pub(super) tables: [Table; TABLES],
     /// The words by type; type 0 is outside.
     pub(super) words: Vec<Word>,
-    /// What each type says of parts of speech; empty without a tagger.
+    /// The vectors of each type for parts of speech; empty without a tagger.
     pub(super) vectors: Vec<Vectors>,
 }
 
@@ -95,7 +96,7 @@ impl Default for Words {
 }
 
 impl Words {
-    /// How many words are remembered.
+    /// Returns the number of cached words.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.words.len()
@@ -120,7 +121,7 @@ impl Words {
         }
     }
 
-    /// Adds the token `start..end` of `text` to a batch; gives its type there.
+    /// Adds the token `start..end` of `text` to a batch, and returns its type there.
     #[inline]
     pub(super) fn push(
         &mut self,
@@ -133,7 +134,7 @@ impl Words {
         self.push_found(batch, word)
     }
 
-    /// Where the word of the token `start..end` of `text` is remembered, until the next batch.
+    /// Returns the cache index of the word of the token `start..end` of `text`, valid until the next batch.
     #[inline]
     pub(super) fn find(
         &mut self,
@@ -145,24 +146,24 @@ impl Words {
         match self.ids.get(&key) {
             Some(&word) => word as usize,
             None => {
-                // Tokens are spans of their note; a batch checks it.
+                // Tokens are spans of their note, as the batch has checked.
                 let word = text.get(start..end).unwrap_or_default();
                 self.add(key, word, kind, lists)
             }
         }
     }
 
-    /// Returns a word that was found.
+    /// Returns a word by its index.
     pub(super) fn word(&self, word: usize) -> &Word {
         &self.words[word]
     }
 
-    /// What a word that was found says of parts of speech.
+    /// Returns the vectors of a word, by its index.
     pub(super) fn vectors(&self, word: usize) -> Vectors {
         self.vectors.get(word).copied().unwrap_or_default()
     }
 
-    /// Adds a token whose word was found to a batch; gives its type there.
+    /// Adds a token whose word was found to a batch, and returns its type there.
     #[inline]
     pub(super) fn push_found(&mut self, batch: &mut BatchWords, word: usize) -> u32 {
         let (seen, mut id) = self.seen[word];
@@ -206,13 +207,14 @@ impl Words {
     }
 }
 
-/// What words are looked up in; nothing where the settings leave it out.
+/// The lists for look-ups of words; `None` if the settings leave them out.
 pub(super) struct Lists<'d> {
     pub(super) tagger: Option<&'d PosTagger>,
     pub(super) dictionary: Option<(&'d Dictionary, &'d Groups)>,
 }
 
-/// Writes the features of a word: its own, those for its neighbours to read, those for words further off.
+/// Writes the features of a word: its own, those that its neighbours read, and those that more distant words
+/// read.
 fn templates(
     text: &str,
     kind: TokenKind,
@@ -303,7 +305,7 @@ fn templates(
     }
 }
 
-/// What a number could be.
+/// Writes the possible kinds of a number.
 fn number(text: &str, own: &mut Vec<u64>) {
     let length = text.chars().count() as u64;
     own.push(feature(33, length.min(16)));
@@ -313,7 +315,7 @@ fn number(text: &str, own: &mut Vec<u64>) {
     own.push(feature(36, pair(length, of_bytes(first.as_bytes()))));
 }
 
-/// Keys are words' bytes or well-mixed already: one multiplication spreads them.
+/// Keys are words' bytes or already well mixed: one multiplication spreads them.
 #[derive(Default)]
 pub(super) struct KeyHasher(u64);
 

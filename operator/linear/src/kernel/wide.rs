@@ -1,22 +1,24 @@
-//! What plain safe loops cannot ask of a processor: to read ahead without waiting, and its wider registers.
+//! Operations that plain safe loops cannot express: prefetching, and wider registers.
 //!
-//! The only file of the crate with `unsafe`. All functions are safe to call and give the same numbers on every machine.
+//! This is the only file of the crate with `unsafe`. All functions are safe to call and give the same numbers
+//! on every machine.
 #![allow(
     unsafe_code,
-    reason = "a prefetch takes a pointer, and wider instructions must be looked for before they run; each block says why it is sound"
+    reason = "a prefetch takes a pointer, and wider instructions must be detected before they run; each block explains why it is sound"
 )]
 
-/// Asks for a slice's memory, so that it is at hand a little later.
+/// Prefetches a slice's memory for later use.
 #[inline(always)]
 pub(crate) fn fetch<T>(slice: &[T]) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        /// Bytes that a processor reads at once.
+        /// Bytes of a cache line.
         const LINE: usize = 64;
         let start = slice.as_ptr().cast::<i8>();
         for at in (0..size_of_val(slice)).step_by(LINE) {
-            // SAFETY: `at` lies within the slice; and a prefetch neither faults nor gives a value, wherever it points.
+            // SAFETY: `at` lies within the slice, and a prefetch neither faults nor returns a value, wherever
+            // it points.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(start.add(at)) };
         }
     }
@@ -24,8 +26,8 @@ pub(crate) fn fetch<T>(slice: &[T]) {
     let _ = slice;
 }
 
-/// Does some work with the machine's wider registers, where it has them. The numbers are the same: no operation is fused or
-/// moved. What `work` calls must be inlined into it.
+/// Runs `work` with the machine's wider registers if it has them. The numbers are the same: no operation is
+/// fused or moved. Functions that `work` calls must be inlined into it.
 #[inline(always)]
 pub(crate) fn widely<T>(work: impl FnOnce() -> T) -> T {
     #[cfg(target_arch = "x86_64")]
@@ -35,30 +37,30 @@ pub(crate) fn widely<T>(work: impl FnOnce() -> T) -> T {
             work()
         }
         if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has just been found to have these instructions.
+            // SAFETY: the processor was just found to have these instructions.
             return unsafe { wide(work) };
         }
     }
     work()
 }
 
-/// Returns a sum held to the range of 16 bits.
+/// Returns a sum clamped to the range of 16 bits.
 #[inline(always)]
 pub(crate) fn narrow(sum: i32) -> i16 {
     sum.clamp(i16::MIN.into(), i16::MAX.into()) as i16
 }
 
-/// Rows of equal width, one after another, and which of them are meant.
+/// Rows of equal width, one after another, with the indices of the selected ones.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<'r> {
     pub(crate) all: &'r [i16],
     pub(crate) which: &'r [u32],
 }
 
-/// Adds rows of several places to `sum`, held to the range of 16 bits.
+/// Adds the selected rows to `sum`, clamped to the range of 16 bits.
 ///
 /// # Panics
-/// If one names a row that there is not, or `sum` and `out` are not of one width.
+/// If a selected row does not exist, or `sum` and `out` do not have the same width.
 #[inline]
 pub(crate) fn sum_rows<const R: usize>(rows: [Rows<'_>; R], sum: &[i32], out: &mut [i16]) {
     widely(
@@ -70,7 +72,7 @@ pub(crate) fn sum_rows<const R: usize>(rows: [Rows<'_>; R], sum: &[i32], out: &m
 #[inline(always)]
 fn plain<const R: usize>(rows: [Rows<'_>; R], sum: &[i32], out: &mut [i16]) {
     assert_eq!(sum.len(), out.len(), "sums of one width");
-    // As many numbers at once as registers hold; then what is left.
+    // It processes as many numbers at once as registers hold, then the rest.
     let mut done = blocks::<64, R>(rows, sum, out, 0);
     done = blocks::<32, R>(rows, sum, out, done);
     done = blocks::<16, R>(rows, sum, out, done);
@@ -106,7 +108,7 @@ fn blocks<const N: usize, const R: usize>(
     first
 }
 
-/// Rows of equal width, one after another, those of them that are meant, and by what each is multiplied.
+/// Rows of equal width, one after another, with the indices of the selected ones and their factors.
 #[derive(Clone, Copy)]
 pub(crate) struct ScaledRows<'r> {
     pub(crate) all: &'r [f32],
@@ -115,13 +117,15 @@ pub(crate) struct ScaledRows<'r> {
     pub(crate) by: &'r [f32],
 }
 
-/// `to[j]` = the sum of `by[i] * all[i][j]` over the rows `i` that are meant, in their order. `to` may be narrower than rows.
+/// Sets `to[j]` to the sum of `by[i] * all[i][j]` over the selected rows `i`, in their order. `to` may be
+/// narrower than rows.
 ///
 /// # Panics
-/// If there is no such row, or nothing that it is multiplied by.
+/// If a row or its factor does not exist.
 #[inline(always)]
 pub(crate) fn sum_scaled(rows: ScaledRows<'_>, to: &mut [f32]) {
-    // As many numbers at once as registers hold: a sum that went to memory after each row would take twice as long.
+    // It processes as many numbers at once as registers hold: a sum that went to memory after each row would
+    // take twice as long.
     let mut done = scaled_blocks::<64>(rows, to, 0);
     done = scaled_blocks::<32>(rows, to, done);
     done = scaled_blocks::<16>(rows, to, done);

@@ -1,4 +1,4 @@
-//! The bytes of a model's file.
+//! The file format of a model.
 
 use super::{Form, Model};
 use crate::States;
@@ -8,20 +8,20 @@ use crate::chain::Layout;
 const MAGIC: &[u8; 8] = b"LETHELIN";
 const VERSION: u32 = 1;
 
-/// Why bytes are no model.
+/// Why bytes are not a model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// They do not begin as a model's do.
+    /// They do not begin like a model.
     #[error("not a file of linear weights")]
     Magic,
     /// Another version of the program wrote them.
     #[error("weights of version {found}, but this program reads version {VERSION}; train the model again")]
     Version {
-        /// Theirs.
+        /// The version that wrote them.
         found: u32,
     },
-    /// They end too early, go on too long, or hold what no model holds.
+    /// They are truncated, too long, or contain invalid values.
     #[error("damaged weights: cut short or altered; copy the file again or train the model again")]
     Malformed,
 }
@@ -62,7 +62,7 @@ impl Model {
         out.0
     }
 
-    /// Reads what [`Model::to_bytes`] wrote, for these states.
+    /// Reads a model that [`Model::to_bytes`] wrote, for these states.
     ///
     /// # Errors
     /// [`ModelError`]: nothing of a damaged model is used.

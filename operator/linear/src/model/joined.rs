@@ -1,11 +1,11 @@
-//! Old weights and those that were fitted to new notes, as one model.
+//! Merges old weights with those that were fitted to new notes into one model.
 
 use super::{Fitted, MOST_WEIGHTS, Model, Weight, reach};
 use crate::warm_start::places;
 use crate::{Data, States};
 
 impl Model {
-    /// Its features by the upper 40 bits of their hashes, ascending, each with its weights.
+    /// Returns its features by the upper 40 bits of their hashes, in ascending order, each with its weights.
     pub(crate) fn features(&self) -> impl Iterator<Item = (u64, &[(u8, i16)])> {
         let mut first = 0;
         self.hashes.iter().zip(&self.counts).map(move |(&hash, &count)| {
@@ -20,11 +20,12 @@ impl Model {
         self.hashes.binary_search(&(hash >> 24)).is_ok()
     }
 
-    /// The model that continues `old`: the weights of `data`'s features are what was fitted, those of all others stay.
-    /// They stay to the bit, unless scores have outgrown the size of the old steps; then they are rounded to larger ones.
+    /// Returns the model that continues `old`: the features of `data` have the fitted weights, all others
+    /// keep theirs. Kept weights do not change a bit, unless scores have outgrown the size of the old steps;
+    /// then they are rounded to larger ones.
     pub(crate) fn joined(old: &Self, states: &States, fitted: Fitted, data: &Data) -> Self {
         let needed = reach(states, &fitted.weights, data) * 5.0 / 4.0 / f32::from(i16::MAX);
-        // A quarter of room over what any token scores is less than a first training leaves, and enough to stay.
+        // Room of a quarter above the score of any token is less than a first training leaves, and suffices.
         let scale = if needed <= old.scale {
             old.scale
         } else {
@@ -69,7 +70,7 @@ impl Model {
     }
 }
 
-/// Keeps the weights that matter most, by size and how many tokens have the feature.
+/// Keeps the weights that matter most, by size and number of tokens with the feature.
 pub(super) fn keep_most(weights: &mut Vec<Weight>, most: usize) {
     let matter = |weight: &Weight| weight.weight.abs() * (weight.count as f32).sqrt();
     let place = |weight: &Weight| (weight.hash, weight.state);

@@ -1,23 +1,23 @@
-//! A model's weights where they are quickest found: what is done for every feature of every token.
+//! A model's weights in a table for fast look-ups, which are needed for every feature of every token.
 //!
-//! A filter answers for most of the features that the model does not have. Of the rest, those with weights of many states
-//! have rows over all of them, the others entries of state and weight.
+//! A filter answers for most of the features that the model does not have. Among the others, features with
+//! weights of many states have rows over all states, the rest entries of state and weight.
 
 use crate::kernel::{self, Rows};
 
-/// From this share of the states on, a feature's weights are added as a row: one in so many.
+/// A feature with weights for at least one in this many states has a row.
 const DENSE: usize = 6;
 
-/// Parts of a place of the table, as a power of 2.
+/// The parts of a slot of the table, as a power of 2.
 const FILTER: u32 = 3;
 
-/// Where a feature's weights lie: the first among the entries (24 bits) and how many there are (8); or, where that is 0, the
-/// number of a row.
+/// The position of a feature's weights: the first entry (24 bits) and the number of entries (8), or, if that
+/// is 0, the number of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place(u32);
 
 impl Place {
-    /// The row of zeros, for features without a row.
+    /// The position for a missing feature: the row of zeros.
     const NONE: Self = Self(0);
 
     const fn entries(first: u32, count: u8) -> Self {
@@ -44,10 +44,10 @@ impl Place {
 pub(crate) struct Lookup {
     width: usize,
     shift: u32,
-    /// A bit for each part of a place of the table: whether a feature's hash falls there. Small enough to lie close to the
-    /// processor.
+    /// One bit for each part of a slot of the table, set if a feature's hash falls there. Small enough for
+    /// the cache.
     filter: Vec<u64>,
-    /// By hash: a part of it, 0 where the place is free; and where the weights lie.
+    /// By hash: a part of the hash, 0 for a free slot, and the position of the weights.
     table: Vec<(u32, Place)>,
     entries: Vec<(u8, i16)>,
     /// Rows over the states, the first all zeros.
@@ -55,10 +55,11 @@ pub(crate) struct Lookup {
 }
 
 impl Lookup {
-    /// For rows of `width` states: features by the upper 40 bits of their hashes, how many weights each has, and the
-    /// weights, one feature's after another's.
+    /// Builds the table for rows of `width` states: features by the upper 40 bits of their hashes, the number
+    /// of weights of each, and the weights grouped by feature.
     pub(crate) fn new(width: usize, hashes: &[u64], counts: &[u8], mut weights: &[(u8, i16)]) -> Self {
-        // At most half full; between 8 and 22 bits, all of which the 40 known bits hold beside a mark of 32.
+        // At most half full; between 8 and 22 bits, which the 40 known bits hold together with a tag of 32
+        // bits.
         let bits = (hashes.len() * 2)
             .next_power_of_two()
             .trailing_zeros()
@@ -80,7 +81,7 @@ impl Lookup {
         lookup
     }
 
-    /// Lays a feature's weights down.
+    /// Stores a feature's weights.
     fn place(&mut self, own: &[(u8, i16)], count: u8) -> Place {
         if own.len() * DENSE < self.width {
             let first = self.entries.len() as u32;
@@ -105,7 +106,7 @@ impl Lookup {
         self.table[at] = (mark(hash), place);
     }
 
-    /// Numbers in a row.
+    /// Returns the numbers per row.
     pub(crate) const fn width(&self) -> usize {
         self.width
     }
@@ -117,14 +118,14 @@ impl Lookup {
         self.filter[part / 64] >> (part % 64) & 1 != 0
     }
 
-    /// Asks for where a feature would be, so that it is at hand when it is located a little later.
+    /// Prefetches the slot of a feature for a later look-up.
     #[inline]
     pub(crate) fn fetch(&self, hash: u64) {
         let at = (hash >> self.shift) as usize;
         kernel::fetch(&self.table[at..=at]);
     }
 
-    /// Where a feature's weights lie.
+    /// Returns the position of a feature's weights.
     #[inline]
     pub(crate) fn locate(&self, hash: u64) -> Place {
         let wanted = mark(hash);
@@ -141,14 +142,14 @@ impl Lookup {
         }
     }
 
-    /// Returns the entries of a place that has no row.
+    /// Returns the entries at a position without a row.
     #[inline]
     fn at(&self, Place(place): Place) -> &[(u8, i16)] {
         let start = (place >> 8) as usize;
         &self.entries[start..start + (place & 255) as usize]
     }
 
-    /// Asks for the weights of a place, so that they are at hand when they are added a little later.
+    /// Prefetches the weights at a position for a later addition.
     #[inline]
     pub(crate) fn fetch_weights(&self, place: Place) {
         match place.row() {
@@ -157,7 +158,7 @@ impl Lookup {
         }
     }
 
-    /// Adds the weights of places that have no row to a row over the states.
+    /// Adds the weights at positions without rows to a row over the states.
     #[inline]
     pub(crate) fn add(&self, places: &[Place], sums: &mut [i32]) {
         for &place in places {
@@ -167,12 +168,12 @@ impl Lookup {
         }
     }
 
-    /// Returns the rows that places name.
+    /// Returns all rows, which positions refer to.
     pub(crate) fn rows(&self) -> &[i16] {
         &self.rows
     }
 
-    /// The sums of the weights of these features.
+    /// Computes the sums of the weights of these features.
     pub(crate) fn sum(&self, hashes: &[u64], sums: &mut [i16]) {
         let places = hashes.iter().map(|&hash| self.locate(hash));
         let (dense, sparse): (Vec<Place>, Vec<Place>) = places.partition(|place| place.row().is_some());
@@ -187,7 +188,7 @@ impl Lookup {
     }
 }
 
-/// Returns the part of a hash that tells features of neighbouring places apart: bits 24 to 55, and never 0.
+/// Returns the part of a hash that distinguishes features of neighbouring slots: bits 24 to 55, and never 0.
 #[inline]
 const fn mark(hash: u64) -> u32 {
     (hash >> 24) as u32 | 1

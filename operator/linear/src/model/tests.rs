@@ -1,4 +1,4 @@
-//! What a model keeps, and what it refuses.
+//! A model keeps its weights and refuses damaged bytes.
 
 use super::*;
 use crate::Layout;

@@ -1,4 +1,4 @@
-//! What is counted, and the weights that counts are.
+//! The counts, and the weights computed from them.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,21 @@ use crate::model::{Form, Model, ModelError, Weight};
 use crate::train::{TrainError, prepare};
 use crate::{Data, Extractor, States};
 
-/// The file of a model's folder that holds the counts.
+/// The file of the counts in a model's folder.
 pub(super) const COUNTS: &str = "counts.bin";
 const MAGIC: &[u8; 8] = b"LETHENBC";
 const VERSION: u32 = 1;
 
-/// What was counted so far.
+/// The counts so far.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Counts {
     /// By state.
     states: Vec<u64>,
     /// By step, in [`Layout`]'s order.
     steps: Vec<u64>,
-    /// By feature: states and how often they were seen with it.
+    /// By feature: states, and how often they occurred with it.
     features: BTreeMap<u64, Vec<(u8, u32)>>,
-    /// Most features of one token.
+    /// The most features of one token.
     most: u64,
 }
 
@@ -87,7 +87,7 @@ impl Counts {
                 None => seen.push((state, count)),
             }
         }
-        // Whatever the order of increments, the same counts are the same bytes.
+        // The same counts give the same bytes, whatever the order of increments.
         for seen in self.features.values_mut() {
             seen.sort_unstable();
         }
@@ -117,7 +117,7 @@ impl Counts {
                 });
             }
         }
-        // What follows a state, a little smoothed by what is frequent.
+        // The probability of the next state is smoothed slightly by the frequency of states.
         let layout = Layout::of(states);
         let mut steps = vec![0.0; layout.len()];
         for before in std::iter::once(None).chain(states.iter().map(Some)) {
@@ -133,7 +133,7 @@ impl Counts {
                 steps[at] = ((self.steps[at] as f64 + expected) / (seen as f64 + 1.0)).ln() as f32;
             }
         }
-        // No token scores more than all its features at their strongest, by far.
+        // No token reaches the score of all its features at their strongest, by far.
         let reach = (strongest * self.most.max(1) as f64 / 2.0) as f32;
         Model::of_weights(states, Form::Chain, weights, reach, steps, Vec::new())
     }

@@ -1,4 +1,4 @@
-//! Sentences with tags, in two columns: token, tab, tag; an empty line ends a sentence.
+//! Tagged sentences in two columns: token, tab, tag; an empty line ends a sentence.
 
 use std::path::{Path, PathBuf};
 
@@ -6,12 +6,12 @@ use lethe_core::{TokenKind, tokenize};
 
 use super::model::TAGS;
 
-/// Words and the numbers of their tags, cut as the notes' tokens are.
+/// Words with the numbers of their tags, split like the notes' tokens.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Sentence {
     /// The words.
     pub words: Vec<String>,
-    /// For each word its tag's place in [`TAGS`].
+    /// The index of each word's tag in [`TAGS`].
     pub tags: Vec<u8>,
 }
 
@@ -24,10 +24,10 @@ pub enum TsvError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// A line is not two columns.
+    /// A line does not have two columns.
     #[error("{}, line {line}: not a token, a tab and one of the 17 universal tags", path.display())]
     Line {
         /// The file.
@@ -37,8 +37,9 @@ pub enum TsvError {
     },
 }
 
-/// Reads tagged sentences. A token that is several of a note's ("3.5") gives its tag to each, marks within it `PUNCT`;
-/// the articles that treebanks of Spanish take out of "del" and "al" are put back.
+/// Reads tagged sentences. A token that is several tokens in a note ("3.5") gives its tag to each, and
+/// `PUNCT` to punctuation marks in it; the articles that Spanish treebanks split from "del" and "al" are
+/// joined again.
 ///
 /// # Errors
 /// [`TsvError`], naming file and line.

@@ -1,4 +1,4 @@
-//! The tagger's weights, its file, and how it tags.
+//! The tagger's weights, its file, and the tagging.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ pub const TAGS: [&str; 17] = [
     "SCONJ", "SYM", "VERB", "X",
 ];
 
-/// A row of weights: one a tag.
+/// A row of weights, one per tag.
 pub(super) type Row = [i16; TAGS.len()];
 
 /// The history before a sentence's first word.
@@ -20,11 +20,11 @@ const HISTORIES: usize = (TAGS.len() + 1) * (TAGS.len() + 1);
 const MAGIC: &[u8; 8] = b"lethepos";
 const VERSION: u32 = 1;
 
-/// Why the bytes are no tagger.
+/// Why bytes are not a tagger.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PosError {
-    /// They do not begin as one does.
+    /// They do not begin like a tagger.
     #[error("not a part-of-speech tagger")]
     Magic,
     /// Another version wrote them.
@@ -35,15 +35,15 @@ pub enum PosError {
         /// The version they name.
         found: u32,
     },
-    /// They end too early, go on too long, or contradict themselves.
-    #[error("a part-of-speech tagger that is damaged at byte {at}")]
+    /// They are truncated, too long, or inconsistent.
+    #[error("the part-of-speech tagger is damaged at byte {at}")]
     Damaged {
-        /// Where it shows.
+        /// The position of the damage.
         at: usize,
     },
 }
 
-/// What a word says of the tags: of its own, of the next word's, and of the word's before it.
+/// The scores that a word adds to its own tag, to the next word's, and to the previous word's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Vectors {
     pub(super) own: Row,
@@ -55,11 +55,11 @@ pub struct Vectors {
 #[derive(Clone, PartialEq, Eq)]
 pub struct PosTagger {
     pub(super) words: HashMap<u32, Row>,
-    /// By the two tags before.
+    /// By the two previous tags.
     pub(super) history: Vec<Row>,
 }
 
-/// What the words of a sentence say of the next one.
+/// The scores from the words of a sentence for the next one.
 #[derive(Clone, Copy)]
 pub(crate) struct Context {
     before2: usize,
@@ -77,7 +77,8 @@ impl Default for Context {
     }
 }
 
-/// The features of a word, of one of three kinds: for itself, for the next word, for the word before.
+/// Calls `emit` with the features of a word, of one of three kinds: for itself, for the next word, for the
+/// previous word.
 pub(super) fn features(word: &str, mut emit: impl FnMut(usize, u32)) {
     let folded: Vec<char> = fold(word).chars().collect();
     let hash = |kind: usize, template: u32, chars: &mut dyn Iterator<Item = char>| {
@@ -144,7 +145,8 @@ impl PosTagger {
         }
     }
 
-    /// What a word says of the tags. Worth remembering: this hashes it a dozen times.
+    /// Returns the scores that a word adds to tags. Callers should cache them, since this hashes the word a
+    /// dozen times.
     pub fn vectors(&self, word: &str) -> Vectors {
         let mut vectors = Vectors::default();
         features(word, |kind, feature| {
@@ -160,7 +162,7 @@ impl PosTagger {
         vectors
     }
 
-    /// Tags the words of a sentence, from left to right; writes their numbers after those in `out`.
+    /// Tags the words of a sentence from left to right, and appends the tags' numbers to `out`.
     pub fn tag<'v>(&self, words: impl IntoIterator<Item = &'v Vectors>, out: &mut Vec<u8>) {
         let mut words = words.into_iter().peekable();
         let mut context = Context::default();
@@ -169,7 +171,7 @@ impl PosTagger {
         }
     }
 
-    /// Tags the next word of a sentence; `after` is the one after it, if the sentence has one.
+    /// Tags the next word of a sentence; `after` is the word after it, if there is one.
     #[inline]
     pub(crate) fn next(&self, context: &mut Context, word: &Vectors, after: Option<&Vectors>) -> u8 {
         let mut scores = word.own;
@@ -203,7 +205,7 @@ impl PosTagger {
         out
     }
 
-    /// Reads what [`PosTagger::to_bytes`] wrote.
+    /// Reads a tagger that [`PosTagger::to_bytes`] wrote.
     ///
     /// # Errors
     /// [`PosError`].
@@ -259,7 +261,7 @@ pub(super) fn best<S: PartialOrd + Copy>(scores: &[S; TAGS.len()]) -> usize {
     best
 }
 
-/// Which tags have a weight, and their weights.
+/// Writes which tags have a weight, and their weights.
 fn write_row(row: &Row, out: &mut Vec<u8>) {
     let mask = (0..TAGS.len()).fold(0u32, |mask, tag| mask | u32::from(row[tag] != 0) << tag);
     out.extend(&mask.to_le_bytes()[..3]);

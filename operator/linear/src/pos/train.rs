@@ -1,5 +1,5 @@
-//! Training: averaged perceptron over the tags that it gives itself (Collins 2002, section 2.5; Daumé 2006, appendix A,
-//! for the average).
+//! Training: an averaged perceptron with its own tags as history (Collins 2002, section 2.5; Daumé 2006,
+//! appendix A, for the average).
 
 use std::collections::HashMap;
 
@@ -12,15 +12,15 @@ use super::model::{PosTagger, Row, START, TAGS, best, features, history};
 
 const WIDTH: usize = TAGS.len();
 
-/// Weights kept: the largest becomes this.
+/// The integer that the largest weight becomes.
 const LARGEST: f64 = 2000.0;
-/// Weights under this share of the largest are left out of the file.
+/// Weights below this share of the largest are left out of the file.
 const NEGLIGIBLE: f64 = 0.0015;
 
 #[derive(Clone, Copy)]
 struct Weight {
     now: [f64; WIDTH],
-    /// Each update times the step it came at.
+    /// Each update multiplied by its step.
     late: [f64; WIDTH],
 }
 
@@ -103,7 +103,7 @@ fn learn(
         let after = example.words.get(i + 1).map_or(nothing, |word| &word[2]);
         let past = history(before2, before);
         let mut scores = histories[past].now;
-        // Now and then a word is treated as unknown, so that affixes and context learn their share.
+        // Some words are treated as unknown, so that affixes and context get weights too.
         let unknown = random.random_range(0..10) == 0;
         let own = &example.words[i][0];
         let known = |feature: &&u32| {
@@ -140,7 +140,7 @@ fn learn(
     step
 }
 
-/// Averages, rounded to small integers; negligible ones left out.
+/// Averages the weights and rounds them to small integers; negligible ones are left out.
 fn finish(hashes: &[u32], weights: &[Weight], histories: &[Weight], steps: f64) -> PosTagger {
     let average = |weights: &[Weight]| -> Vec<[f64; WIDTH]> {
         weights.iter().map(|weight| weight.average(steps)).collect()
@@ -173,17 +173,17 @@ fn finish(hashes: &[u32], weights: &[Weight], histories: &[Weight], steps: f64) 
     tagger
 }
 
-/// How many tokens were tagged as gold has them.
+/// The accuracy of a tagger against gold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Accuracy {
-    /// Right.
+    /// Correct tokens.
     pub hits: usize,
-    /// All.
+    /// All tokens.
     pub tokens: usize,
 }
 
 impl Accuracy {
-    /// Tags sentences and counts.
+    /// Tags sentences and counts the correct tokens.
     pub fn of(tagger: &PosTagger, sentences: &[Sentence]) -> Self {
         let mut accuracy = Self::default();
         let mut found = Vec::new();
@@ -197,7 +197,7 @@ impl Accuracy {
         accuracy
     }
 
-    /// Returns the share of hits; 0 of nothing.
+    /// Returns the share of correct tokens; 0 if there are none.
     pub fn share(self) -> f64 {
         self.hits as f64 / self.tokens.max(1) as f64
     }

@@ -1,37 +1,37 @@
-//! Rows of types, by what their features are: kept from batch to batch, since the same words come again.
+//! Rows of types by their features, cached between batches, since the same words recur.
 
 use super::{Ahead, HANDS};
 use crate::model::Lookup;
 use crate::{Table, kernel, salted};
 
-/// Types that are remembered between batches at most: some MB of rows, and most words of most batches.
+/// The most types that are cached between batches: some MB of rows, and most words of most batches.
 const MOST_TYPES: usize = 1 << 16;
 
-/// What stands for the row that is all zeros, which is never added.
+/// The index of the row of zeros, which is never added.
 pub(super) const ZERO: u32 = 0;
 
-/// How far ahead of the look-ups keys are requested.
+/// How far ahead of the look-ups keys are prefetched.
 const AHEAD: usize = 8;
 
-/// What one thread keeps of a model's types.
+/// The cache of one thread for a model's types.
 #[derive(Default)]
 pub(crate) struct Cache {
-    /// Keys by hash, 0 where free.
+    /// Keys by hash, 0 for free slots.
     keys: Vec<u64>,
-    /// Where each key's rows are listed.
+    /// The index of each key's list of rows.
     at: Vec<u32>,
-    /// For each type one row a view of its table.
+    /// For each type one row per view of its table.
     lists: Vec<u32>,
     /// Rows, one after another; row 0 is all zeros.
     pub(super) rows: Vec<i16>,
     used: usize,
-    /// The types of a table that are new.
+    /// The new types of a table.
     missing: Vec<u32>,
     pub(super) hands: [Ahead; HANDS],
 }
 
 impl Cache {
-    /// Begins a batch: forgets everything if it is too much.
+    /// Begins a batch, and resets the cache if it is too large.
     pub(super) fn begin(&mut self, width: usize) {
         if self.keys.is_empty() || self.used > MOST_TYPES {
             self.keys = vec![0; 4 * MOST_TYPES];
@@ -42,7 +42,7 @@ impl Cache {
         }
     }
 
-    /// For each type of a table its row in each of the views; rows that are not there yet are made.
+    /// Returns for each type of a table its row in each of the views, and computes missing rows.
     pub(super) fn rows_of(
         &mut self,
         weights: &Lookup,
@@ -70,7 +70,8 @@ impl Cache {
         }
         self.make(weights, table, views, &mut list);
         for &id in &self.missing {
-            // A batch of very many types: the table stays at most half full, the rest is computed each time.
+            // For a batch with very many types, the table stays at most half full, and the rest is computed
+            // each time.
             if self.used == self.keys.len() / 2 {
                 break;
             }
@@ -90,7 +91,7 @@ impl Cache {
         (key >> 32) as usize & (self.keys.len() - 1)
     }
 
-    /// Where a key is, or else where it would be.
+    /// Returns the index of a key, or else the free slot for it.
     fn find(&self, key: u64) -> Result<usize, usize> {
         let mut at = self.first_place(key);
         while self.keys[at] != 0 {
@@ -102,7 +103,7 @@ impl Cache {
         Err(at)
     }
 
-    /// Makes the rows of the missing types in each of the views, and writes them into the list.
+    /// Computes the rows of the missing types in each of the views, and writes them into the list.
     fn make(&mut self, weights: &Lookup, table: &Table, views: &[usize], list: &mut [u32]) {
         let width = weights.width();
         let sums = &mut [0i16; 256][..width];

@@ -1,33 +1,36 @@
-//! The loss of a random field by soft labels: how far its paths are from those that the labels expect.
+//! The loss of a CRF on soft labels: the distance of its paths from those that the labels expect.
 //!
-//! Soft labels are a distribution over paths, told by what it expects: each token's states and how often each step is
-//! taken. The loss of a note is the divergence of the field from it, `log Z - E[score] - H`: the logarithm of the sum over
-//! all paths, less the score that the labels expect, less the labels' own entropy, which moves nothing and lets a search see
-//! how near it is. Labels that know one path alone give the loss of gold exactly.
+//! Soft labels are a distribution over paths, given by its expectations: each token's states, and how often
+//! each step is taken. The loss of a note is the divergence of the field from it, `log Z - E[score] - H`: the
+//! logarithm of the sum over all paths, minus the score that the labels expect, minus the labels' own
+//! entropy, which is constant and shows how close a search is. Labels with a single path give the loss of
+//! gold exactly.
 
 use crate::chain::{Chain, Layout, Scratch};
 use crate::crf::Likelihood;
 use crate::gradient::{Gold, Loss};
 use crate::{Data, States};
 
-/// A probability below this counts as this: no path is ruled out by one rounded 0.
+/// The least probability: a rounded 0 does not rule out a path.
 const LEAST: f32 = 1e-9;
 
-/// A state that is at least this likely at a token counts as seen with the token's features, and gets weights there.
+/// A state with at least this probability at a token counts as seen with the token's features, and gets
+/// weights there.
 const SEEN: f32 = 0.05;
 
-/// What the soft labels of a note expect.
+/// The expectations of a note's soft labels.
 #[derive(Clone, Debug)]
 pub(crate) struct Expected {
-    /// How likely each state is, a row of [`States::width`] a token.
+    /// The probability of each state, one row of [`States::width`] per token.
     pub(crate) marginals: Vec<f32>,
-    /// How often each step is taken, by its place in [`Layout`]; steps that are not are left out.
+    /// How often each step is taken, by its index in [`Layout`]; steps that are not taken are left out.
     steps: Vec<(u32, f64)>,
     entropy: f64,
 }
 
 impl Expected {
-    /// What a field expects of a note of these scores; none where single precision loses every path.
+    /// Returns the expectations of a field on a note with these scores; `None` if single precision loses
+    /// every path.
     pub(crate) fn of(chain: &Chain, scores: &[f32], scratch: &mut Scratch) -> Option<Self> {
         let (states, width) = (chain.states(), chain.states().width());
         let (marginals, log_sum) = chain.marginals(scores, scratch);
@@ -45,8 +48,9 @@ impl Expected {
         sound.then_some(expected)
     }
 
-    /// What another's probabilities of tags expect, [`TagSet::len`](lethe_learn::TagSet::len) a token: the product of the
-    /// tokens' shares over the paths that the scheme allows. `free` is a chain whose steps all weigh the same.
+    /// Returns the expectations of given tag probabilities, [`TagSet::len`](lethe_learn::TagSet::len) per
+    /// token: the product of the tokens' shares over the paths that the scheme allows. `free` is a chain
+    /// whose steps all have the same weight.
     pub(crate) fn of_shares(free: &Chain, shares: &[f32], scratch: &mut Scratch) -> Option<Self> {
         let states = free.states();
         let (width, tags) = (states.width(), states.tags().len());
@@ -59,7 +63,7 @@ impl Expected {
         Self::of(free, &scores, scratch)
     }
 
-    /// Returns the score that a field with these steps gives on average.
+    /// Returns the expected score under these steps.
     fn score(&self, chain: &Chain, scores: &[f32]) -> f64 {
         let mut sum = 0.0;
         for (p, score) in self.marginals.iter().zip(scores) {
@@ -71,7 +75,7 @@ impl Expected {
         sum
     }
 
-    /// Returns the tags that are likeliest, token by token.
+    /// Returns the most likely tags, token by token.
     pub(crate) fn tags(&self, states: &States) -> Vec<u16> {
         let width = states.width();
         let one = |row: &[f32]| {
@@ -84,13 +88,13 @@ impl Expected {
     }
 }
 
-/// The likelihood of notes with gold, and the divergence from the soft labels of those after them.
+/// The likelihood of notes with gold, and the divergence from the soft labels of the notes after them.
 pub(crate) struct SoftLikelihood {
-    /// How many notes have gold.
+    /// The number of notes with gold.
     pub(crate) gold: usize,
-    /// What is expected of the others, in their order.
+    /// The expectations for the others, in their order.
     pub(crate) soft: Vec<Expected>,
-    /// What a note with soft labels counts against one with gold.
+    /// The weight of a note with soft labels, relative to one with gold.
     pub(crate) weight: f64,
 }
 
@@ -229,7 +233,7 @@ mod tests {
     fn a_possible_state_gets_weights_next_to_the_likeliest() {
         let (columns, gold, states) = invented(5, 1, 2);
         let tags = states.tags().len();
-        // Three parts of four for gold's tag, the rest for the tag after it.
+        // Three quarters for gold's tag, the rest for the tag after it.
         let mut shares = vec![0.0; gold[0].len() * tags];
         for (token, &tag) in shares.chunks_exact_mut(tags).zip(&gold[0]) {
             token[usize::from(tag)] = 0.75;

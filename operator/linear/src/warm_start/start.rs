@@ -1,26 +1,27 @@
-//! Old weights as a new training set sees them.
+//! Old weights in the order of a new training set.
 
 use crate::chain::Layout;
 use crate::model::Model;
 use crate::{Data, States};
 
-/// The weights of a model by the features of a training set and by states that have the model's labels first.
+/// The weights of a model by the features of a training set and by states with the model's labels first.
 pub(crate) struct Start {
-    /// Where each feature's weights end.
+    /// The end of each feature's weights.
     ends: Vec<u32>,
     weights: Vec<(u8, f32)>,
     steps: Vec<f32>,
     history: Vec<f32>,
 }
 
-/// For each state of `old` its own in `new`, whose tags begin with the same ones; padding goes nowhere.
+/// Returns for each state of `old` its counterpart in `new`, whose tags begin with the same ones; `None` for
+/// padding.
 pub(crate) fn places(old: &States, new: &States) -> Vec<Option<u8>> {
     let place = |state: usize| old.tag(state).map(|tag| new.of(tag));
     (0..old.width()).map(place).collect()
 }
 
 impl Start {
-    /// `states` are those of the model's tags, new ones after them.
+    /// `states` are those of the model's tags, with new ones after them.
     pub(crate) fn new(model: &Model, states: &States, data: &Data) -> Self {
         let places = places(model.states(), states);
         let mut start = Self {
@@ -59,12 +60,12 @@ impl Start {
         self.ends.iter().enumerate().map(one)
     }
 
-    /// Old weights of steps, in [`Layout`]'s order; 0 for new ones.
+    /// Returns the old weights of steps, in [`Layout`]'s order; 0 for new ones.
     pub(crate) fn steps(&self) -> &[f32] {
         &self.steps
     }
 
-    /// Old weights of what was chosen before, a row a state, twice; 0 for new ones.
+    /// Returns the old weights of the previous choices, two rows per state; 0 for new ones.
     pub(crate) fn history(&self) -> &[f32] {
         &self.history
     }
@@ -108,7 +109,7 @@ mod tests {
     use crate::data::tests::invented;
     use crate::model::{Fitted, Form};
 
-    /// What a learner hands over that changes nothing.
+    /// Returns the result of a learner that changes nothing.
     fn unchanged(start: &Start, form: Form) -> Fitted {
         let weights = start.features();
         let each = weights
@@ -140,7 +141,7 @@ mod tests {
             history,
         };
         let old = Model::new(&states, fitted, &data);
-        // A label more, and only some of the notes: most features are not seen again.
+        // One more label, and only some of the notes: most features do not occur again.
         let mut labels = states.tags().labels().to_vec();
         labels.push("NEW".to_owned());
         let wider = States::new(TagSet::new(states.tags().scheme(), labels)).unwrap();

@@ -1,4 +1,4 @@
-//! Every learner from documents to a member: what holds of all of them.
+//! Properties of every learner, from documents to a member.
 
 #![allow(clippy::unwrap_used)]
 
@@ -18,7 +18,8 @@ use lethe_linear::{
 use lethe_taggers::conformance;
 use rand::{Rng as _, SeedableRng as _};
 
-/// Invented notes with names and dates; in some the gold is wrong, so that no learner is done at once.
+/// Returns invented notes with names and dates; in some the gold is wrong, so that no learner converges at
+/// once.
 fn notes(count: usize, seed: u64) -> Vec<Document> {
     let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
     let mut pick = |words: &[&'static str]| words[random.random_range(0..words.len())];
@@ -69,7 +70,7 @@ fn notes(count: usize, seed: u64) -> Vec<Document> {
         .collect()
 }
 
-/// Learners small enough for a test, with something left to do after several passes.
+/// Returns learners small enough for a test that still have something to learn after several passes.
 fn learners() -> Vec<Learner> {
     let settings = |kind: &str| match kind {
         "crf" | "memm" => "least_gain = 0.0\niterations = 30",
@@ -126,7 +127,7 @@ fn written(task: &Task<'_>, observer: &mut dyn Observer) -> BTreeMap<String, Vec
     files(folder.path())
 }
 
-/// Notes which passes it saw; stops after one of them.
+/// Records the passes that it observes; stops after one of them.
 #[derive(Default)]
 struct Passes {
     seen: Vec<u32>,
@@ -352,7 +353,7 @@ fn naive_bayes_learns_the_same_in_whatever_increments() {
         .unwrap()
         .write(parts.path())
         .unwrap();
-    // Written and opened in between, as months would pass.
+    // It is written and opened in between, as if months passed.
     let mut bayes = Bayes::open(parts.path()).unwrap();
     bayes
         .update(&setting.documents[15..22], &setting.dictionary)
@@ -372,7 +373,7 @@ fn naive_bayes_learns_the_same_in_whatever_increments() {
     let page = String::from_utf8(parts["member.toml"].clone()).unwrap();
     assert!(page.contains("documents = 40"), "{page}");
 
-    // Begun with the labels alone, and every document an increment.
+    // It starts with only the labels, and every document is an increment.
     let marks = setting.documents.iter().flat_map(|document| &document.marks);
     let labels = TagSet::of(Scheme::Bilou, marks).labels().to_vec();
     let mut empty = Bayes::empty(&setting.features, labels, 1).unwrap();
@@ -426,11 +427,11 @@ fn a_learner_goes_on_to_the_same_bytes_killed_or_not_and_holds_to_its_old_weight
             "{}",
             learner.kind()
         );
-        // Stopped by a panic, as a kill would, after the last state that it leaves on disk.
+        // Panics, like a kill, after the last saved state.
         struct Killed(u32);
         impl Observer for Killed {
             fn epoch(&mut self, epoch: Epoch) -> ControlFlow<()> {
-                assert!(epoch.done != self.0, "killed, as the test wants");
+                assert!(epoch.done != self.0, "killed on purpose");
                 ControlFlow::Continue(())
             }
         }

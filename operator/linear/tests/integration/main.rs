@@ -1,4 +1,4 @@
-//! Tests of the linear learners. One binary, so that it is linked once.
+//! Tests of the linear learners, in one binary so that it is linked once.
 
 mod learners;
 mod windows;

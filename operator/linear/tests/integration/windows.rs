@@ -1,4 +1,4 @@
-//! A note that is read in windows has the spans and scores of the note read whole.
+//! A note that is read in windows has the spans and scores of the note read as a whole.
 
 #![allow(clippy::unwrap_used, reason = "a step that fails fails the test")]
 
@@ -12,13 +12,13 @@ use lethe_learn::{NoObserver, Scheme};
 use lethe_linear::{FeatureConfig, Learner, LinearMember, Task, train};
 use proptest::prelude::*;
 
-/// Tokens of a window.
+/// Tokens per window.
 const SIZES: [usize; 4] = [50, 173, 1000, 5000];
 
 const FIRST: [&str; 5] = ["TESSA", "Owen", "Lucía", "Ada", "Igor"];
 const LAST: [&str; 5] = ["HARGROVE", "Pellworth", "Quillfeather", "Voss", "Lindqvist"];
 
-/// A part of a note by its number, with its marks.
+/// Adds the part of a note with this number, and its marks.
 fn part(text: &mut String, marks: &mut Vec<Mark>, number: usize) {
     let mut add = |words: &str, label: Option<&str>| {
         let start = text.len() as u32;
@@ -55,7 +55,7 @@ fn part(text: &mut String, marks: &mut Vec<Mark>, number: usize) {
             add(" sleeps well; ", None);
         }
         5 => {
-            // Names without anything between them.
+            // These names have nothing between them.
             add(&format!("{first} {last}"), Some("PATIENT"));
             add(" ", None);
         }
@@ -72,7 +72,7 @@ fn note(numbers: &[usize]) -> (String, Vec<Mark>) {
     (text, marks)
 }
 
-/// A member of each kind and scheme, which reads notes whole, and in windows of each size.
+/// A member of each kind and scheme, which reads notes as a whole, and in windows of each size.
 struct Case {
     kind: String,
     whole: LinearMember,
@@ -137,7 +137,7 @@ fn found(member: &LinearMember, batch: &NoteBatch) -> Vec<Vec<Annotation>> {
         .collect()
 }
 
-/// Checks all members on a batch; how many spans there were.
+/// Checks all members on a batch, and returns the number of spans.
 fn check(texts: &[&str]) -> usize {
     let mut spans = 0;
     for case in CASES.iter() {
@@ -190,7 +190,7 @@ fn a_note_of_several_windows_of_five_thousand_tokens_has_the_spans_of_the_whole(
 
 #[test]
 fn spans_that_follow_each_other_without_end_are_found_in_windows() {
-    // Nothing lies between them, so that no part of the note can be scored for itself.
+    // Nothing lies between them, so that no part of the note can be scored separately.
     let text = "Owen Voss ".repeat(2000);
     check(&[&text]);
     check(&[&"1950/".repeat(3000)]);

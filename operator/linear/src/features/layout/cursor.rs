@@ -1,4 +1,4 @@
-//! Places one after another, in the same room for every note.
+//! Positions of tokens in sequence, with constant memory for every note.
 
 use std::ops::Range;
 
@@ -7,11 +7,11 @@ use crate::features::hash::pair;
 use crate::features::spelling::Form;
 use crate::features::words::Word;
 
-/// A head has at most so many tokens.
+/// The most tokens of a head.
 const HEAD: usize = 8;
 
-/// Gives the places of a note's tokens one after another. What it knows of the note takes the same room for every note;
-/// a copy continues from where it was made.
+/// Returns the positions of a note's tokens in sequence. Its state has the same size for every note; a copy
+/// continues from the same position.
 #[derive(Clone, Copy)]
 pub(in crate::features) struct Cursor {
     at: usize,
@@ -21,7 +21,7 @@ pub(in crate::features) struct Cursor {
     cue: Cue,
 }
 
-/// The line that a cursor stands in.
+/// The cursor's current line.
 #[derive(Clone, Copy, Default)]
 struct Line {
     start: usize,
@@ -39,18 +39,19 @@ struct Line {
     since: u16,
 }
 
-/// The run of glued tokens: an address of the net, a date in numbers, a number in groups. Marks that close one stand alone.
+/// The run of glued tokens: a network address, a date in digits, a number in groups. Punctuation marks that
+/// close one are separate.
 #[derive(Clone, Copy, Default)]
 struct Run {
     start: usize,
-    /// Before the marks that close it, and after them.
+    /// The end of the run without the marks that close it, and with them.
     end: usize,
     whole: usize,
     shape: u64,
     marks: u8,
 }
 
-/// What was last announced in the sentence.
+/// The last cue of the sentence.
 #[derive(Clone, Copy, Default)]
 struct Cue {
     sentence: usize,
@@ -60,7 +61,7 @@ struct Cue {
 }
 
 impl Cursor {
-    /// Before the first token.
+    /// Starts before the first token.
     pub(in crate::features) fn new(note: &impl Laid) -> Self {
         let lines = (1..=note.tokens()).filter(|&token| note.gap(token) >= Gap::Line);
         Self {
@@ -72,7 +73,7 @@ impl Cursor {
         }
     }
 
-    /// Returns the place of the next token. There must be one.
+    /// Returns the position of the next token, which must exist.
     #[inline]
     pub(in crate::features) fn next(&mut self, note: &impl Laid, sentences: &[u32]) -> Place {
         let i = self.at;
@@ -85,7 +86,7 @@ impl Cursor {
         let (cue, cue_lists, since_cue) = self.cue.pass(i, note.word(i), sentences);
         let (line, word) = (&mut self.line, note.word(i));
         let is_key = word.colon && i > line.start && is_word(note.word(i - 1)) && {
-            // A scheme's colon, a ratio's, a time's: what follows is glued and no field.
+            // The colon of a scheme, a ratio or a time is followed by a glued token, and starts no field.
             note.gap(i + 1) != Gap::Glued || i + 1 >= note.tokens() || note.word(i + 1).form != Form::Mark
         };
         if is_key {
@@ -192,7 +193,7 @@ impl Cursor {
                 break;
             }
         }
-        // So long a run is noise; one shape for all.
+        // A run this long is noise: all get one shape.
         let shape = match end - start {
             0 | 1 => 0,
             2..=24 => (start..end).map(|i| note.word(i)).fold(1, |hash, word| {
@@ -212,7 +213,7 @@ impl Cursor {
 }
 
 impl Cue {
-    /// What was announced before token `i`, and how far back.
+    /// Updates the last cue before token `i`, and its distance.
     #[inline]
     fn pass(&mut self, i: usize, word: &Word, sentences: &[u32]) -> (u64, u64, u16) {
         while sentences.get(self.sentence).is_some_and(|&end| i >= end as usize) {

@@ -1,4 +1,4 @@
-//! What is carried from window to window.
+//! The state that is carried from window to window.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::features::Extractor;
 use crate::features::hits::{Ends, Found, Hits, phrases};
 use crate::pos::{Context, PosTagger, Vectors};
 
-/// Entries of several words, as far as the note was read.
+/// The entries of several words found so far.
 pub(super) struct Phrases {
     next: usize,
     ends: Ends,
@@ -26,14 +26,14 @@ impl Default for Phrases {
     }
 }
 
-/// What rules found that ends behind the window's start.
+/// The rules' spans that end after the window's start.
 #[derive(Default)]
 pub(super) struct Active {
     next: usize,
     found: Vec<Found>,
 }
 
-/// Parts of speech, as far as the note was read.
+/// The parts of speech determined so far.
 #[derive(Default)]
 pub(super) struct Parts {
     /// The token of the first tag.
@@ -70,7 +70,7 @@ impl Phrases {
 }
 
 impl Active {
-    /// Returns the hits of these tokens, counted from the first of them; `all` is what rules found, by first
+    /// Returns the hits of these tokens, counted from the first of them; `all` are the rules' spans by first
     /// token.
     pub(super) fn hits(&mut self, all: &[Found], tokens: &Range<usize>) -> Hits {
         self.found.retain(|found| found.end as usize > tokens.start);
@@ -87,7 +87,7 @@ impl Active {
     }
 }
 
-/// Those of the hits that are of these tokens, counted from the first of them.
+/// Returns the hits of these tokens, counted from the first of them.
 fn shifted(hits: &[(u32, u64)], tokens: &Range<usize>) -> Hits {
     let own = hits.iter().filter(|hit| tokens.contains(&(hit.0 as usize)));
     own.map(|hit| (hit.0 - tokens.start as u32, hit.1)).collect()
@@ -104,7 +104,7 @@ impl Parts {
         &self.tags
     }
 
-    /// Tags the note's tokens up to `end`; `vectors` begin with token `from`'s.
+    /// Tags the note's tokens up to `end`; `vectors` begin with those of token `from`.
     pub(super) fn read(
         &mut self,
         note: &NoteView<'_>,

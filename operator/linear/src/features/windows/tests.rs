@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use crate::features::tests::{extractor, flat, with_tagger};
 use crate::{Columns, Extractor, FeatureConfig};
 
-/// Each token's features by view, in windows of this size.
+/// Returns each token's features by view, in windows of this size.
 fn in_windows(extractor: &Extractor, text: &str, size: usize) -> Vec<Vec<Vec<u64>>> {
     let batch = NoteBatch::from_texts(["before", text]).unwrap();
     let windows = extractor.windows(&batch, 1, size, true).unwrap();
