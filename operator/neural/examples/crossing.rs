@@ -1,4 +1,4 @@
-//! How many gold spans of JSON-lines corpora reach over a sentence's end: `crossing CORPUS...`
+//! Counts the gold spans of JSON-lines corpora that cross the end of a sentence: `crossing CORPUS...`
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a measuring program")]
 
 use lethe_core::NoteBatch;
@@ -31,7 +31,7 @@ fn main() {
             }
         }
         println!(
-            "{spans} spans, {crossing} over a sentence's end; {tokens} tokens in {sentences} sentences, longest {longest}"
+            "{spans} spans, {crossing} cross the end of a sentence; {tokens} tokens in {sentences} sentences, longest {longest}"
         );
     }
 }

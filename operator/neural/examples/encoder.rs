@@ -1,8 +1,9 @@
-//! The speed of a `transformer` member on one core: `encoder FOLDER [KIND]`.
+//! Measures the speed of a `transformer` member on one core: `encoder FOLDER [KIND]`.
 //!
-//! FOLDER is a checkpoint. If it does not exist, one of the usual base size (12 layers of 768, 12 heads, 30,522
-//! sub-words) and random weights is made there, of KIND `bert` or `roberta`. The notes fill whole windows of 512
-//! sub-words; the figure is sub-words/s, by the clock and by what this thread and the whole process have run.
+//! FOLDER is a checkpoint. If it does not exist, the example creates one of the usual base size (12 layers of
+//! 768, 12 heads, 30,522 sub-words) with random weights there, of KIND `bert` or `roberta`. The notes fill
+//! whole windows of 512 sub-words; the result is sub-words per second, by wall-clock time and by the CPU time
+//! of this thread and of the whole process.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a measuring program")]
 
 use std::path::Path;
@@ -47,12 +48,12 @@ fn main() {
         }
         let [clock, thread, process] = best.map(|seconds| (notes * (INNER + 2)) as f64 / seconds);
         println!(
-            "{notes} notes a batch: {clock:.0} sub-words/s by the clock, {thread:.0} of the thread, {process:.0} of the process"
+            "{notes} notes per batch: {clock:.0} sub-words/s by the clock, {thread:.0} of the thread, {process:.0} of the process"
         );
     }
 }
 
-/// Seconds by the clock, of this thread, and of the process.
+/// Returns the seconds by the clock, of this thread, and of the process.
 fn clocks() -> [f64; 3] {
     let epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let run = |path: String| {
@@ -70,7 +71,7 @@ fn clocks() -> [f64; 3] {
     ]
 }
 
-/// A checkpoint whose words are `w0` to `w996`.
+/// Creates a checkpoint whose words are `w0` to `w996`.
 fn make(folder: &Path, kind: &str) {
     let (hidden, inner) = (768, 3072);
     let mut shapes = vec![

@@ -1,7 +1,8 @@
 //! Trains a network on JSON-lines documents and prints its strict scores.
 //!
-//! `fit TRAIN --kind KIND [--dev DEV] [--hold-out SHARE] [--vectors FILE] [--texts CORPUS] [--out FOLDER] [--state FOLDER]
-//! [--KEY VALUE]...` where KEY is a setting of the architecture or the schedule, as in a configuration file.
+//! `fit TRAIN --kind KIND [--dev DEV] [--hold-out SHARE] [--vectors FILE] [--texts CORPUS] [--out FOLDER]
+//! [--state FOLDER] [--KEY VALUE]...` where KEY is a setting of the architecture or the schedule, as in a
+//! configuration file.
 #![allow(
     clippy::print_stderr,
     clippy::print_stdout,
@@ -76,7 +77,7 @@ fn main() {
         .map(|pair| (pair[0].trim_start_matches("--").to_owned(), pair[1].clone()))
         .collect();
     let documents = read_jsonl(args[0].as_ref()).unwrap();
-    // Every key is one of the architecture or of the schedule, by name.
+    // Every key belongs to the architecture or to the schedule, by name.
     let mut tables = toml::Table::new();
     let default = toml::Table::try_from(Recurrent::of_kind(&given["kind"]).unwrap()).unwrap();
     for (key, value) in &given {

@@ -1,7 +1,8 @@
-//! The speed of a whole member on one core, characters and decoding included: `speed FOLDER CORPUS [ISA]`.
+//! Measures the speed of a whole member on one core, characters and decoding included: `speed FOLDER CORPUS
+//! [ISA]`.
 //!
-//! Notes of the corpus are tagged in batches of different sizes; the figure is tokens a second of processor time, which
-//! other load on the machine disturbs least. A fresh member (cold) has no word type worked out yet.
+//! Notes of the corpus are tagged in batches of different sizes; the result is tokens per second of CPU time,
+//! which other load on the machine disturbs least. A fresh member (cold) has not computed any word type yet.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a measuring program")]
 
 use lethe_core::{LabelSet, NoteBatch, Tagger as _};
@@ -9,7 +10,7 @@ use lethe_dictionaries::Dictionary;
 use lethe_neural::Network;
 use lethe_neural::kernel::Isa;
 
-/// Seconds that this thread has run.
+/// Returns the CPU time of this thread in seconds.
 fn seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     text.split_whitespace().next().unwrap().parse::<f64>().unwrap() / 1e9
@@ -45,7 +46,7 @@ fn main() {
             }
             let best = times[1..].iter().copied().fold(f64::MAX, f64::min);
             println!(
-                "{:9} {size:>4} notes a batch ({} tokens a note): cold {:>8.0}, warm {:>8.0} tokens/s",
+                "{:9} {size:>4} notes per batch ({} tokens per note): cold {:>8.0}, warm {:>8.0} tokens/s",
                 isa.name(),
                 tokens / documents.len(),
                 tokens as f64 / times[0],

@@ -1,4 +1,5 @@
-//! The optimiser: Adam (Kingma and Ba 2015), with the word table updated only where a step touched it.
+//! The optimiser: Adam (Kingma and Ba 2015), which updates only those rows of the word table that a step
+//! touched.
 
 use crate::model::{Params, slot};
 
@@ -15,7 +16,7 @@ pub(crate) struct Adam {
 }
 
 impl Adam {
-    /// Nothing seen yet.
+    /// Creates an optimiser without history.
     pub(crate) fn new(params: &Params) -> Self {
         Self {
             mean: params.zeros_like(),
@@ -24,8 +25,8 @@ impl Adam {
         }
     }
 
-    /// A step: gradients are scaled by `scale`, then so that their norm is at most `clip`; they are zeroed for the next.
-    /// Of the word table only `words` (sorted, distinct rows) have gradients.
+    /// Takes a step: gradients are scaled by `scale`, then so that their norm is at most `clip`; they are
+    /// zeroed for the next step. Only the rows `words` (sorted, distinct) of the word table have gradients.
     pub(crate) fn step(
         &mut self,
         params: &mut Params,

@@ -5,19 +5,20 @@ use std::ops::Range;
 use crate::bucket::Bucket;
 use crate::kernel::{Affine, Back, Buffer, Gates, Isa, Matrix, Step, add_outer, back_step, step};
 
-/// One direction's weights, row after row: `input` is inputs x 4 hidden, `recurrent` hidden x 4 hidden, `bias` 4 hidden;
-/// columns are gate after gate: input, forget, update, output.
+/// One direction's weights in row-major order: `input` is inputs x 4 hidden, `recurrent` hidden x 4 hidden,
+/// `bias` 4 hidden; columns are grouped by gate: input, forget, update, output.
 #[derive(Clone, Copy)]
 pub struct Weights<'a> {
-    /// What the inputs put into the gates.
+    /// The weights from inputs to gates.
     pub input: &'a [f32],
-    /// What the hidden states before put into the gates.
+    /// The weights from the previous hidden states to gates.
     pub recurrent: &'a [f32],
-    /// What the gates have of themselves.
+    /// The biases of the gates.
     pub bias: &'a [f32],
 }
 
-/// A layer, packed for running. Its output has [`BiLstm::width`] numbers a row: forward, then backward, each padded.
+/// A layer packed for running. Its output has [`BiLstm::width`] numbers per row: forward, then backward, each
+/// padded.
 #[derive(Clone)]
 pub struct BiLstm {
     gates: Gates,
@@ -31,12 +32,12 @@ struct Side {
     recurrent: Matrix,
 }
 
-/// What a pass over a bucket leaves: reused from bucket to bucket.
+/// The results of a pass over a bucket, with buffers that are reused for the next bucket.
 #[derive(Clone, Default)]
 pub struct Trace {
     gates: [Buffer; 2],
     cells: [Buffer; 2],
-    /// Hidden states, [`BiLstm::width`] a row.
+    /// The hidden states, [`BiLstm::width`] per row.
     pub hidden: Buffer,
 }
 
@@ -65,17 +66,17 @@ impl BiLstm {
         }
     }
 
-    /// Numbers in a row of hidden states.
+    /// Returns the numbers per row of hidden states.
     pub const fn width(&self) -> usize {
         2 * self.gates.padded()
     }
 
-    /// Numbers in a row of one direction's gates.
+    /// Returns the numbers per row of one direction's gates.
     pub const fn gates_width(&self) -> usize {
         self.gates.width()
     }
 
-    /// Where unit `unit` of 2 x hidden (forward, then backward) stands in a row of hidden states.
+    /// Returns the column of unit `unit` of 2 x hidden (forward, then backward) in a row of hidden states.
     pub const fn column(&self, unit: usize) -> usize {
         let hidden = self.gates.hidden;
         if unit < hidden {
@@ -85,8 +86,9 @@ impl BiLstm {
         }
     }
 
-    /// What `rows` rows of inputs, `stride` apart, put into each direction's gates: appended, a row of
-    /// [`BiLstm::gates_width`] each. With `bias` that is the gates' whole input, without it a part to be added to one.
+    /// Appends the contributions of `rows` rows of inputs, `stride` apart, to each direction's gates: rows of
+    /// [`BiLstm::gates_width`]. With `bias` this is the gates' whole input, without it a part to be added to
+    /// one.
     pub fn project(&self, rows: usize, inputs: &[f32], stride: usize, bias: bool, out: [&mut Buffer; 2]) {
         for (side, out) in self.sides.iter().zip(out) {
             if bias {
@@ -99,7 +101,7 @@ impl BiLstm {
         }
     }
 
-    /// Runs over a bucket whose inputs stand `stride` apart, in the bucket's order.
+    /// Runs over a bucket whose inputs are `stride` apart, in the bucket's order.
     pub fn forward(&self, bucket: &Bucket, inputs: &[f32], stride: usize, keep: bool, trace: &mut Trace) {
         for (side, gates) in self.sides.iter().zip(&mut trace.gates) {
             side.input.apply(bucket.rows(), inputs, stride, gates);
@@ -107,8 +109,8 @@ impl BiLstm {
         self.recur(bucket, keep, trace);
     }
 
-    /// Returns the gates' inputs of a trace, for callers who project by other means and write all of them:
-    /// forward's, backward's.
+    /// Returns the gates' inputs of a trace, forward and backward, for callers that compute the projection
+    /// themselves and write all of them.
     pub fn gates_of<'t>(&self, rows: usize, trace: &'t mut Trace) -> [&'t mut [f32]; 2] {
         let [fore, back] = &mut trace.gates;
         fore.reuse(rows * self.gates.width());
@@ -124,8 +126,9 @@ impl BiLstm {
         });
     }
 
-    /// Runs over a bucket without keeping the gates: `fill` writes what the inputs put into those of some rows of a direction
-    /// (0 forward, 1 backward), a row of [`BiLstm::gates_width`] each. So the gates take the room of one step.
+    /// Runs over a bucket without keeping the gates: `fill` writes the inputs' contributions to those of some
+    /// rows of a direction (0 forward, 1 backward), a row of [`BiLstm::gates_width`] each. So the gates take
+    /// the memory of one step.
     pub fn recur_filled(
         &self,
         bucket: &Bucket,
@@ -141,7 +144,7 @@ impl BiLstm {
         });
     }
 
-    /// Calls `each` with each step's rows and the first row of the step before it.
+    /// Calls `each` with each step's rows and the first row of the previous step.
     fn run(
         &self,
         bucket: &Bucket,
@@ -194,8 +197,9 @@ impl BiLstm {
         );
     }
 
-    /// The gradient of the layer: `above` is that of its hidden states ([`BiLstm::width`] a row). Adds to the
-    /// weights' gradients, and to `d_inputs` (`columns` of the inputs a row) that of its inputs. Uses up the gates.
+    /// Computes the gradient of the layer: `above` is that of its hidden states ([`BiLstm::width`] per row).
+    /// Adds to the weights' gradients, and to `d_inputs` (`columns` of the inputs per row) that of its
+    /// inputs. Overwrites the gates.
     #[expect(clippy::too_many_arguments, reason = "the operands of a layer's gradient")]
     pub fn backward(
         &self,
@@ -220,7 +224,8 @@ impl BiLstm {
             before.fill(0.0);
             let gates = &mut trace.gates[direction];
             let mut run = |rows: usize, from: Option<usize>, to: usize, fresh: usize| {
-                // `fresh` is the first of this step's sequences whose gradient begins here, or whose rows end here.
+                // `fresh` is the first of this step's sequences whose gradient begins here, or whose rows end
+                // here.
                 let shift = fresh * d_width;
                 back_step(
                     self.gates,
@@ -273,7 +278,7 @@ impl BiLstm {
         }
     }
 
-    /// Plain rows in the gates' order.
+    /// Returns plain rows in the gates' order.
     fn gather(&self, plain: &[f32]) -> Vec<f32> {
         let (width, row) = (self.gates.width(), 4 * self.gates.hidden);
         let mut out = vec![0.0; plain.len() / row * width];
@@ -284,7 +289,7 @@ impl BiLstm {
     }
 }
 
-/// Returns a matrix turned over and packed: `rows` stand `width` numbers apart and become columns.
+/// Returns a packed transposed matrix: `rows` are `width` numbers apart and become columns.
 pub(crate) fn turned(isa: Isa, rows: &[f32], width: usize) -> Matrix {
     Matrix::pack(isa, width, rows.len() / width, |column, line| {
         let column = rows.iter().skip(column).step_by(width);
@@ -309,7 +314,7 @@ fn each_step(bucket: &Bucket, direction: usize, run: &mut impl FnMut(usize, Opti
     }
 }
 
-/// As [`each_step`], in the reverse order; `run`'s last argument is the first of the sequences.
+/// Works like [`each_step`], in reverse order; `run`'s last argument is the first of the sequences.
 fn each_back_step(
     bucket: &Bucket,
     direction: usize,

@@ -1,11 +1,12 @@
-//! Sequences of like length side by side: step after step, without padding.
+//! Sequences of similar length in parallel, step by step, without padding.
 
 use std::ops::Range;
 
 use crate::rng::Rng;
 
-/// The shape of a bucket. Rows of step `t` are those of the sequences longer than `t`, the longest sequence first, and
-/// steps follow one another: so no row is padding, and the sequences of a step are one block of rows.
+/// The shape of a bucket. The rows of step `t` are those of the sequences longer than `t`, the longest
+/// sequence first, and steps follow one another: so no row is padding, and the sequences of a step are one
+/// block of rows.
 #[derive(Clone, Debug, Default)]
 pub struct Bucket {
     lengths: Vec<usize>,
@@ -16,11 +17,11 @@ impl Bucket {
     /// Creates a bucket of sequences of these lengths.
     ///
     /// # Panics
-    /// If the lengths do not fall, or one is 0.
+    /// If the lengths increase, or one is 0.
     pub fn new(lengths: Vec<usize>) -> Self {
         assert!(
             lengths.is_sorted_by(|a, b| a >= b) && lengths.iter().all(|&n| n > 0),
-            "a bucket's sequences have falling lengths of at least 1"
+            "a bucket's sequences have decreasing lengths of at least 1"
         );
         let mut starts = vec![0];
         let (mut rows, mut live) = (0, lengths.len());
@@ -34,17 +35,17 @@ impl Bucket {
         Self { lengths, starts }
     }
 
-    /// Lengths of the sequences.
+    /// Returns the lengths of the sequences.
     pub fn lengths(&self) -> &[usize] {
         &self.lengths
     }
 
-    /// Rows in all.
+    /// Returns the total number of rows.
     pub fn rows(&self) -> usize {
         self.starts.last().copied().unwrap_or(0)
     }
 
-    /// Steps of the longest sequence.
+    /// Returns the number of steps of the longest sequence.
     pub fn steps(&self) -> usize {
         self.starts.len() - 1
     }
@@ -62,7 +63,7 @@ impl Bucket {
     }
 }
 
-/// Sequences in random groups of like length, each by falling length.
+/// Returns sequences in random groups of similar length, each by decreasing length.
 pub(crate) fn groups(sequences: &[Range<usize>], batch: usize, rng: &mut Rng) -> Vec<Vec<Range<usize>>> {
     let mut order = sequences.to_vec();
     rng.shuffle(&mut order);

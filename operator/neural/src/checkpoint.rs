@@ -1,4 +1,4 @@
-//! A training's state on disk, from which it resumes after a kill. The file is complete or absent.
+//! A training's state on disk, from which it resumes after a kill. Written atomically.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub enum CheckpointError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The operating system's error.
         source: std::io::Error,
     },
     /// It belongs to another training, or was cut short or altered.
@@ -27,16 +27,16 @@ pub enum CheckpointError {
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: &'static str,
     },
 }
 
-/// What a training has reached.
+/// The state of a training.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct State {
     pub(crate) epochs: u32,
-    /// Whether it is to go on no further.
+    /// Whether the training has ended.
     pub(crate) ended: bool,
     /// Passes since the best held-out score.
     pub(crate) since: u32,
@@ -49,7 +49,7 @@ pub(crate) struct State {
 const MAGIC: &[u8; 8] = b"lethe-n2";
 
 impl State {
-    /// Nothing reached yet.
+    /// Creates the initial state.
     pub(crate) fn new(params: &Params) -> Self {
         Self {
             epochs: 0,
@@ -80,13 +80,13 @@ impl State {
         let (body, sum) = bytes.split_last_chunk::<32>().ok_or_else(cut)?;
         let mut rest = body
             .strip_prefix(MAGIC)
-            .ok_or_else(|| foreign("this is no checkpoint"))?;
+            .ok_or_else(|| foreign("this is not a checkpoint"))?;
         if <[u8; 32]>::from(Sha256::digest(body)) != *sum {
             return Err(cut());
         }
         if take(&mut rest, 32).ok_or_else(cut)? != fingerprint {
             return Err(foreign(
-                "the checkpoint is of a training with other settings or data",
+                "the checkpoint belongs to a training with other settings or data",
             ));
         }
         let mut state = Self::new(like);
@@ -175,7 +175,7 @@ fn fill(params: &mut Params, rest: &mut &[u8]) -> Option<()> {
     Some(())
 }
 
-/// What tells one training from another; `from` is the digest of the model that it continues from.
+/// Returns the identity of a training; `from` is the digest of the model that it continues from.
 pub(crate) fn fingerprint(
     kind: &str,
     architecture: &Architecture,
@@ -184,7 +184,7 @@ pub(crate) fn fingerprint(
     from: Option<&str>,
 ) -> [u8; 32] {
     let mut hash = Sha256::new();
-    // Floats print so that they read back the same.
+    // Floats are printed so that they parse to the same value.
     hash.update(format!("{kind} {architecture:?} {schedule:?}"));
     hash.update(digest(data.train));
     hash.update(digest(data.held_out));

@@ -1,8 +1,9 @@
-//! The layer that scores whole sequences of tags (Lafferty et al. 2001): its gradient, best paths and marginals, over a
-//! bucket at once.
+//! The layer that scores whole sequences of tags (Lafferty et al. 2001): its gradient, best paths and
+//! marginals, over a whole bucket at once.
 //!
-//! Sums run over probabilities, scaled at every step (Rabiner 1989, section V.A), so that a step of all sequences is one
-//! matrix product; emissions are held above e^-60 of their row's best, so that no step's sum is zero.
+//! Sums run over probabilities, scaled at every step (Rabiner 1989, section V.A), so that a step of all
+//! sequences is one matrix product; emissions are at least e^-60 of their row's best, so that no step's sum
+//! is zero.
 
 mod soft;
 
@@ -11,21 +12,21 @@ use lethe_learn::TagSet;
 use crate::bucket::Bucket;
 use crate::kernel::{Buffer, Isa, Matrix, add_outer, columns, exp_in_place};
 
-/// A score that no path of the scheme can make up for.
+/// A score that no path of the scheme can compensate.
 const NEVER: f32 = -1e8;
 const FLOOR: f32 = -60.0;
 
-/// Transitions between tags, with what the scheme forbids left out.
+/// Transitions between tags, without those that the scheme forbids.
 #[derive(Clone)]
 pub(crate) struct Crf {
     isa: Isa,
     tags: usize,
-    /// exp(transition), and turned.
+    /// exp(transition), and its transpose.
     ahead: Matrix,
     aback: Matrix,
-    /// Transitions' scores for best paths.
+    /// The scores of transitions for best paths.
     best: Matrix,
-    /// Scores of the transitions into each tag, one row a tag.
+    /// The scores of the transitions into each tag, one row per tag.
     into: Vec<f32>,
     /// exp(transition), exp(start), exp(end).
     factors: Vec<f32>,
@@ -35,7 +36,7 @@ pub(crate) struct Crf {
     end: Vec<f32>,
 }
 
-/// Which transitions a scheme allows: tag x tag, starts, ends.
+/// The transitions that a scheme allows: tag x tag, starts, ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Allowed {
     pairs: Vec<bool>,
@@ -44,7 +45,7 @@ pub(crate) struct Allowed {
 }
 
 impl Allowed {
-    /// Those of a set of tags.
+    /// Returns those of a set of tags.
     pub(crate) fn new(tags: &TagSet) -> Self {
         let all = || (0..tags.len()).map(|tag| tag as u16);
         Self {
@@ -102,13 +103,14 @@ impl Crf {
         }
     }
 
-    /// Numbers in a row of emissions: the tags, padded.
+    /// Returns the numbers per row of emissions: the tags, padded.
     pub(crate) fn width(&self) -> usize {
         columns(self.tags, self.isa)
     }
 
-    /// Returns each token's probability of each tag, in place of the emissions; the sum of the sequences' log
-    /// partition functions. Adds to `expected`, where given, how often each transition is expected.
+    /// Replaces the emissions by each token's probability of each tag, and returns the sum of the sequences'
+    /// log partition functions. Adds to `expected`, if given, the expected number of times of each
+    /// transition.
     pub(crate) fn marginals(&self, bucket: &Bucket, scores: &mut Buffer, expected: Option<Grads<'_>>) -> f64 {
         let (width, tags, rows) = (self.width(), self.tags, bucket.rows());
         let mut log_sum = 0.0;
@@ -140,12 +142,13 @@ impl Crf {
                 log_sum += f64::from(sum).ln();
             }
         }
-        // From here on `beta` holds, row by row, what alpha must be multiplied with to give the probabilities.
+        // From here on `beta` holds, row by row, the factors that turn alpha into probabilities.
         let mut beta = Buffer::zeros(rows * width);
         let mut ahead = Buffer::default();
         for t in (0..bucket.steps()).rev() {
             let (now, next) = (bucket.step(t), bucket.step(t + 1));
-            // The next step's scores become its emissions times beta, scaled: the right side of transitions.
+            // The next step's scores become its emissions times beta, scaled: the right-hand side of
+            // transitions.
             for r in next.clone() {
                 let e = &mut scores[r * width..(r + 1) * width];
                 let b = &beta[r * width..(r + 1) * width];
@@ -215,8 +218,8 @@ impl Crf {
         log_sum
     }
 
-    /// Returns the gradient of the negative log-likelihood of `gold` (one tag a row), in place of the
-    /// emissions, with that of the transitions added to `grads`; the loss.
+    /// Replaces the emissions by the gradient of the negative log-likelihood of `gold` (one tag per row),
+    /// adds that of the transitions to `grads`, and returns the loss.
     pub(crate) fn loss(&self, bucket: &Bucket, scores: &mut Buffer, gold: &[u16], grads: Grads<'_>) -> f64 {
         let (width, tags) = (self.width(), self.tags);
         let mut path = 0.0_f64;
@@ -252,7 +255,7 @@ impl Crf {
         log_sum - path
     }
 
-    /// The best path of each sequence (Viterbi 1967), one tag a row. `scores` is used up.
+    /// Returns the best path of each sequence (Viterbi 1967), one tag per row. Overwrites `scores`.
     pub(crate) fn decode(&self, bucket: &Bucket, scores: &mut Buffer, out: &mut Vec<u16>) {
         let (width, tags) = (self.width(), self.tags);
         out.clear();

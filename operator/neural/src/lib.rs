@@ -1,7 +1,8 @@
 //! Neural members: recurrent networks with and without a CRF layer, and transformer checkpoints.
 //!
-//! [`Recurrent`] holds the settings of a recurrent member and fits it, [`Network`] saves and loads it, [`NeuralMember`]
-//! runs it. [`Stacked`] reads the predictions of other members. The hot loops are in [`kernel`].
+//! [`Recurrent`] holds the settings of a recurrent member and fits it, [`Network`] saves and loads it,
+//! [`NeuralMember`] runs it. [`Stacked`] reads the predictions of other members. The hot loops are in
+//! [`kernel`].
 
 mod adam;
 mod bilstm;

@@ -14,19 +14,19 @@ use crate::model::Model;
 use crate::reader::Reader;
 use crate::runner::{Kept, Runner, Tagged};
 
-/// Notes of more tokens are read part by part.
+/// Notes with more tokens are read in parts.
 const LONG: usize = 1 << 15;
 
-/// Tags whole batches with a recurrent network. Spans do not depend on what else is in the batch.
+/// Tags whole batches with a recurrent network. Spans do not depend on the rest of the batch.
 pub struct NeuralMember {
     name: String,
     tags: TagSet,
     labels: LabelMap,
     reader: Reader,
     runner: Runner,
-    /// Notes of more tokens are read part by part.
+    /// Notes with more tokens than this are read in parts.
     long: usize,
-    /// What threads keep between batches: words already spelt, among others.
+    /// Caches that threads reuse between batches, for instance of known words.
     pool: Mutex<Vec<Kept>>,
     hits: AtomicU64,
     misses: AtomicU64,
@@ -54,7 +54,7 @@ impl NeuralMember {
         })
     }
 
-    /// Runs `f` with what a thread keeps.
+    /// Runs `f` with a thread's cache.
     fn with<T>(&self, f: impl FnOnce(&mut Kept) -> T) -> T {
         // Nothing panics while the lock is held.
         let pool = || self.pool.lock().unwrap_or_else(PoisonError::into_inner);
@@ -89,7 +89,7 @@ impl Tagger for NeuralMember {
         tagged
     }
 
-    /// Lookups of word types and contexts, two per token.
+    /// Counts word types and contexts: two look-ups per token.
     fn lookups(&self) -> Option<Lookups> {
         Some(Lookups {
             hits: self.hits.load(Relaxed),
@@ -115,7 +115,7 @@ impl NeuralMember {
         })
     }
 
-    /// Tags a long note part by part.
+    /// Tags a long note in parts.
     fn tag_long(&self, batch: &NoteBatch, row: usize) -> Result<Annotations, TagError> {
         self.with(|kept| {
             let (note, mut spans) = (batch.note(row), Spans::new(&self.tags));
@@ -136,7 +136,7 @@ impl NeuralMember {
         Ok(collector.finish()?)
     }
 
-    /// Counts lookups.
+    /// Counts look-ups.
     fn count(&self, tagged: &Tagged) {
         self.misses.fetch_add(tagged.computed as u64, Relaxed);
         let lookups = 2 * tagged.tags.len();
@@ -144,7 +144,7 @@ impl NeuralMember {
             .fetch_add(lookups.saturating_sub(tagged.computed) as u64, Relaxed);
     }
 
-    /// Returns the same member, which reads notes of more than so many tokens part by part; tests use fewer
+    /// Returns the same member, which reads notes of more than this many tokens in parts; tests use fewer
     /// than the default.
     #[must_use]
     pub fn with_window(self, tokens: usize) -> Self {
@@ -157,7 +157,8 @@ impl Marginals for NeuralMember {
         &self.tags
     }
 
-    /// Given all of its sequence where a CRF layer is, else by its own scores alone.
+    /// With a CRF layer, the probabilities are given the whole sequence, else by the token's own scores
+    /// alone.
     fn marginals(&self, batch: &NoteBatch) -> Vec<Vec<f32>> {
         self.with(|kept| {
             let tags = self.tags.len();

@@ -1,4 +1,4 @@
-//! What a network consists of: its architecture, its parameters, its vocabulary.
+//! The parts of a network: its architecture, its parameters, its vocabulary.
 
 use lethe_learn::{Scheme, TagSet};
 use serde::{Deserialize, Serialize};
@@ -6,37 +6,37 @@ use serde::{Deserialize, Serialize};
 use crate::rng::Rng;
 use crate::types::{CAPS, Casing, SHAPES, Vocabulary};
 
-/// The shape of a recurrent network. Sizes are those of Lample 2016, NeuroNER and Yang 2019 unless set otherwise.
+/// The shape of a recurrent network. By default sizes are those of Lample 2016, NeuroNER and Yang 2019.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Architecture {
-    /// Whether a CRF layer scores whole sequences; without it each token's tag stands alone.
+    /// Whether a CRF layer scores whole sequences; without it each token's tag is independent.
     pub crf: bool,
-    /// How spans are spread over tags.
+    /// How spans are encoded as tags.
     pub scheme: Scheme,
     /// How words are looked up.
     pub casing: Casing,
-    /// Size of a word's vector.
+    /// The size of a word's vector.
     pub word: usize,
-    /// Size of a character's vector.
+    /// The size of a character's vector.
     pub char: usize,
-    /// Units of the characters' LSTM, each direction.
+    /// The units of the characters' LSTM, per direction.
     pub char_hidden: usize,
-    /// Size of the embedding of the way of writing capitals; 0 for none (Lample 2016).
+    /// The size of the embedding of capitalisation; 0 for none (Lample 2016).
     pub cap: usize,
-    /// Size of the embedding of word shapes; 0 for none (Yang 2019).
+    /// The size of the embedding of word shapes; 0 for none (Yang 2019).
     pub lexical: usize,
-    /// Size of the embedding of what the dictionary says; 0 for none (Yang 2019).
+    /// The size of the embedding of dictionary entries; 0 for none (Yang 2019).
     pub knowledge: usize,
-    /// Size of the embedding of the token's field: the words before the nearest colon; 0 for none.
+    /// The size of the embedding of the token's field, the words before the nearest colon; 0 for none.
     pub field: usize,
-    /// Units of the words' LSTM, each direction.
+    /// The units of the words' LSTM, per direction.
     pub hidden: usize,
-    /// Units of the tanh layer between LSTM and tags; 0 for none.
+    /// The units of the tanh layer between LSTM and tags; 0 for none.
     pub layer: usize,
-    /// Sentences are read together as long as they have at most this many tokens; 0 reads each alone. Lines of a form
-    /// explain each other: on a tenth of MEDDOCAN's train held back, strict F1 was 0.962 at 0,
-    /// 0.966 at 60 and 0.971 at 150.
+    /// Sentences are read together up to this many tokens; 0 reads each alone. The lines of a form explain
+    /// each other: on a held-out tenth of MEDDOCAN's training set, strict F1 was 0.962 at 0, 0.966 at 60 and
+    /// 0.971 at 150.
     pub window: usize,
 }
 
@@ -60,7 +60,7 @@ impl Default for Architecture {
     }
 }
 
-/// One matrix of parameters, row after row.
+/// One matrix of parameters in row-major order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tensor {
     pub(crate) name: &'static str,
@@ -70,9 +70,9 @@ pub(crate) struct Tensor {
 }
 
 impl Tensor {
-    /// Numbers to begin with, of this name, rows and columns: uniform, by the sizes of the sides (Glorot and Bengio
-    /// 2010), or, in a table of vectors, as Lample 2016 draws them; biases and the CRF's scores 0, biases of forget gates
-    /// 1 (Jozefowicz et al. 2015).
+    /// Returns the initial numbers of a tensor with this name, rows and columns: uniform, by the sizes of the
+    /// sides (Glorot and Bengio 2010), or, in a table of vectors, as Lample 2016 draws them; biases and the
+    /// CRF's scores 0, biases of forget gates 1 (Jozefowicz et al. 2015).
     pub(crate) fn random(
         (name, rows, columns): (&'static str, usize, usize),
         table: bool,
@@ -101,7 +101,7 @@ impl Tensor {
     }
 }
 
-/// Places of the parameters in [`Params`].
+/// The indices of the parameters in [`Params`].
 pub(crate) mod slot {
     pub(crate) const WORD: usize = 0;
     pub(crate) const CHAR: usize = 1;
@@ -126,7 +126,7 @@ pub(crate) mod slot {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Params(pub(crate) Vec<Tensor>);
 
-/// How many rows the tables have.
+/// The number of rows of each table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rows {
     pub(crate) words: usize,
@@ -135,11 +135,11 @@ pub(crate) struct Rows {
     pub(crate) fields: usize,
 }
 
-/// The largest size that a network may have: far beyond sense, far below what would overflow.
+/// The largest size of a part of a network: far beyond any sensible one, and far below an overflow.
 const LARGEST: usize = 1 << 16;
 
 impl Architecture {
-    /// Returns whether the sizes are those of a network; else what is wrong with them.
+    /// Checks the sizes of a network.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         let needed = [self.word, self.char, self.char_hidden, self.hidden];
         let others = [self.cap, self.lexical, self.knowledge, self.field, self.layer];
@@ -152,8 +152,8 @@ impl Architecture {
         Ok(())
     }
 
-    /// Where each part of a token's input begins, and the input's size: word, characters, capitals, shape, knowledge,
-    /// field, end.
+    /// Returns the start of each part of a token's input, and the input's size: word, characters, capitals,
+    /// shape, knowledge, field, end.
     pub(crate) fn parts(&self) -> [usize; 7] {
         let sizes = [
             self.word,
@@ -170,12 +170,12 @@ impl Architecture {
         at
     }
 
-    /// Size of a token's input.
+    /// Returns the size of a token's input.
     pub(crate) fn inputs(&self) -> usize {
         self.parts()[6]
     }
 
-    /// Names and shapes of the parameters.
+    /// Returns the names and shapes of the parameters.
     pub(crate) fn shapes(&self, rows: Rows, tags: usize) -> [(&'static str, usize, usize); slot::ALL] {
         let (char, word) = (4 * self.char_hidden, 4 * self.hidden);
         let top = if self.layer > 0 {
@@ -222,7 +222,7 @@ impl Architecture {
 }
 
 impl Params {
-    /// Parameters to begin with.
+    /// Returns initial parameters.
     pub(crate) fn random(architecture: &Architecture, rows: Rows, tags: usize, seed: u64) -> Self {
         let tensor = |(at, shape): (usize, (&'static str, usize, usize))| {
             Tensor::random(shape, at < slot::CHAR_LSTM, &mut Rng::new(&[seed, at as u64]))
@@ -237,7 +237,7 @@ impl Params {
         )
     }
 
-    /// Returns the same shapes, all zeros.
+    /// Returns parameters with the same shapes, all zeros.
     pub(crate) fn zeros_like(&self) -> Self {
         let mut zeros = self.clone();
         zeros.0.iter_mut().for_each(|tensor| tensor.data.fill(0.0));
@@ -255,35 +255,35 @@ impl Params {
         &self.0[slot].data[row * columns..(row + 1) * columns]
     }
 
-    /// Returns a row of a table, to change it.
+    /// Returns a row of a table for writing.
     pub(crate) fn row_mut(&mut self, slot: usize, row: usize) -> &mut [f32] {
         let columns = self.0[slot].columns;
         &mut self.0[slot].data[row * columns..(row + 1) * columns]
     }
 }
 
-/// A network: everything that is saved. Its words are those of notes: never printed.
+/// A network: everything that is saved. It contains words of notes, and never prints them.
 #[derive(Clone)]
 pub(crate) struct Model {
     pub(crate) architecture: Architecture,
     pub(crate) tags: TagSet,
-    /// Words of the word table from row 1 on, and characters.
+    /// The words of the word table from row 1 on, and the characters.
     pub(crate) words: Vec<String>,
     pub(crate) chars: Vec<char>,
-    /// The fields that have rows of their own, from row 1 on.
+    /// The fields with rows of their own, from row 1 on.
     pub(crate) fields: Vec<String>,
-    /// The dictionary's lists whose say is known, in the order of their rows.
+    /// The known lists of the dictionary, in the order of their rows.
     pub(crate) lists: Vec<String>,
     pub(crate) params: Params,
 }
 
 impl Model {
-    /// Returns the vocabulary, ready for looking up.
+    /// Returns the vocabulary for look-ups.
     pub(crate) fn vocabulary(&self) -> Vocabulary {
         Vocabulary::new(self.words.iter().map(String::as_str), self.chars.iter().copied())
     }
 
-    /// How many rows its tables have.
+    /// Returns the number of rows of its tables.
     pub(crate) fn rows(&self) -> Rows {
         Rows {
             words: self.words.len() + 1,

@@ -1,4 +1,4 @@
-//! A trained network and its folder: weights as safetensors, words as text, the rest on the manifest's page.
+//! A trained network and its folder: weights as safetensors, words as text, the rest in the manifest.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use crate::model::{Architecture, Model, Params, Tensor, slot};
 
 const WEIGHTS: &str = "weights.safetensors";
 const WORDS: &str = "words.txt";
-/// The tensor that may be of half precision.
+/// The tensor that may have half precision.
 const WORD: &str = "word";
 
 /// A trained recurrent network, as it is saved and loaded.
 ///
-/// Its word table names words of the training documents, and so does its folder: a network that was trained on notes
-/// is as confidential as they are.
+/// Its word table, and so its folder, contains words of the training documents: a network that was trained on
+/// notes is as confidential as they are.
 #[derive(Clone)]
 pub struct Network {
     kind: String,
@@ -34,20 +34,20 @@ pub struct Network {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NetworkError {
-    /// The folder.
+    /// The folder is invalid.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
-    /// The folder is whole, but what it holds does not fit together.
+    /// The folder is complete, but its parts are inconsistent.
     #[error("the model is inconsistent: {0}")]
     Inconsistent(&'static str),
-    /// The settings on the page.
+    /// The settings in the manifest are invalid.
     #[error("the model's settings: {0}")]
     Settings(String),
-    /// The labels.
+    /// The label set lacks a label.
     #[error(transparent)]
     Labels(#[from] LabelMapError),
-    /// The dictionary.
-    #[error("{0}; run the model with the dictionary it was trained with")]
+    /// The dictionary lacks a list.
+    #[error("{0}; use the dictionary that the model was trained with")]
     Dictionary(#[from] UnknownList),
 }
 
@@ -75,22 +75,22 @@ impl Network {
         &self.kind
     }
 
-    /// How it was trained.
+    /// Returns how it was trained.
     pub const fn training(&self) -> &Training {
         &self.training
     }
 
-    /// Its shape.
+    /// Returns its architecture.
     pub const fn architecture(&self) -> &Architecture {
         &self.model.architecture
     }
 
-    /// Its tags.
+    /// Returns its tags.
     pub const fn tags(&self) -> &TagSet {
         &self.model.tags
     }
 
-    /// Rounds word vectors to half precision, in which [`Network::save`] then writes them.
+    /// Rounds word vectors to half precision; [`Network::save`] then writes them in it.
     pub(crate) fn round_words(&mut self) {
         let words = &mut self.model.params.0[slot::WORD].data;
         let most = f16::MAX.to_f32();
@@ -99,12 +99,12 @@ impl Network {
             .for_each(|x| *x = f16::from_f32(x.clamp(-most, most)).to_f32());
     }
 
-    /// Returns whether every word vector is of half precision.
+    /// Returns whether every word vector has half precision.
     pub(crate) fn has_half_words(&self) -> bool {
         self.model.params.get(slot::WORD).iter().all(is_half)
     }
 
-    /// Writes the model's folder. A table of words whose numbers all are of half precision is written so.
+    /// Writes the model's folder. A table of words is written in half precision if all its numbers have it.
     ///
     /// # Errors
     /// [`NetworkError::Manifest`], naming the file.
@@ -151,7 +151,7 @@ impl Network {
     /// Reads a model's folder.
     ///
     /// # Errors
-    /// [`NetworkError`], if anything was cut short, altered, or does not fit together.
+    /// [`NetworkError`] if anything was truncated, altered, or is inconsistent.
     pub fn load(folder: &Path) -> Result<Self, NetworkError> {
         let manifest = Manifest::read(folder)?;
         let saved: SavedSettings = toml::Value::Table(manifest.settings.clone())
@@ -200,7 +200,7 @@ impl Network {
     /// Returns the member that runs this network, called `name` in votes and audit.
     ///
     /// # Errors
-    /// [`NetworkError::Labels`] if the label set has no place for one of its labels, [`NetworkError::Dictionary`] if the
+    /// [`NetworkError::Labels`] if the label set lacks one of its labels, [`NetworkError::Dictionary`] if the
     /// dictionary lacks a list that it was trained with.
     pub fn member(
         &self,
@@ -211,7 +211,7 @@ impl Network {
         self.member_on(Isa::best(), name, labels, dictionary)
     }
 
-    /// As [`Network::member`], on a given instruction set.
+    /// Builds the member as [`Network::member`] does, on a given instruction set.
     ///
     /// # Errors
     /// As [`Network::member`].
@@ -228,7 +228,7 @@ impl Network {
 }
 
 impl std::fmt::Debug for Network {
-    /// Sizes only: the words are those of notes.
+    /// Prints sizes only, because the words come from notes.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (words, tags) = (self.model.words.len(), self.model.tags.len());
         write!(f, "Network({}, {words} words, {tags} tags)", self.kind)
@@ -252,7 +252,7 @@ fn read(tensors: &SafeTensors<'_>, name: &str, shape: [usize; 2]) -> Result<Vec<
         }
         _ => {
             return Err(NetworkError::Inconsistent(
-                "a tensor has another shape or type than the settings say",
+                "the shape or type of a tensor does not match the settings",
             ));
         }
     };

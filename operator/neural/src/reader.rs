@@ -1,8 +1,8 @@
 //! Notes as a network reads them: sequences of tokens, each with its word type and its context.
 //!
-//! A token's context is what its word alone does not tell: what the dictionary says of the phrase it stands in (Yang
-//! 2019, knowledge-based features) and the field of the form that it fills in. Like word types, contexts are few: each is
-//! worked out once and called by its number.
+//! A token's context is the part of its input that depends on more than its word: the dictionary entries of
+//! the phrase around it (Yang 2019, knowledge-based features) and the form field that it fills in. Like word
+//! types, contexts are few: each is computed once and referred to by its number.
 
 mod parts;
 
@@ -20,24 +20,27 @@ use crate::types::{Casing, Types, Vocabulary, WordHasher};
 pub(crate) use parts::LONGEST;
 use parts::Sequences;
 
-/// Rows a list has: beginning and inside of an exact match, beginning and inside of a partial one.
+/// The rows of a list: beginning and inside of an exact match, beginning and inside of a partial one.
 pub(crate) const KNOWLEDGE: usize = 4;
-/// A field has a row of its own if train has it this often.
+/// A field has a row of its own if the training set has it at least this often.
 const FIELD_TIMES: usize = 8;
 
-/// Rows of the field table for `n` fields: those, none and an unknown one, on this line and on the last that had one.
+/// Returns the rows of the field table for `n` fields: those, none and an unknown one, for this line and for
+/// the last line with a field.
 pub(crate) const fn field_rows(n: usize) -> usize {
     2 * (n + 2)
 }
 
-/// What is worked out once and kept from batch to batch. Holds words of notes: never printed, never written.
+/// Values that are computed once and cached between batches. Holds words of notes; never printed, never
+/// written.
 #[derive(Clone, Default)]
 pub(crate) struct Memory {
     pub(crate) types: Types,
     pub(crate) contexts: Contexts,
 }
 
-/// Contexts by their first occurrence: each a set of rows, first of the knowledge table, then of the field table.
+/// Contexts by their first occurrence: each is a set of rows, first of the knowledge table, then of the field
+/// table.
 #[derive(Clone, Default)]
 pub(crate) struct Contexts {
     places: HashMap<Box<[u16]>, u32, BuildHasherDefault<WordHasher>>,
@@ -75,7 +78,7 @@ impl Contexts {
     }
 }
 
-/// The tokens of a batch's notes, one after another.
+/// The concatenated tokens of a batch's notes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Read {
     /// Each row's tokens.
@@ -84,7 +87,7 @@ pub(crate) struct Read {
     pub(crate) types: Vec<u32>,
     /// Each token's context.
     pub(crate) contexts: Vec<u32>,
-    /// Ranges of tokens that are read together; none is empty.
+    /// The ranges of tokens that are read together; none is empty.
     pub(crate) sequences: Vec<Range<usize>>,
 }
 
@@ -136,7 +139,7 @@ impl Reader {
         self.knowledge_rows
     }
 
-    /// Returns the type of a word that may stand in no note.
+    /// Returns the type of a word, which need not occur in a note.
     pub(crate) fn place(&self, memory: &mut Memory, word: &str, kind: TokenKind) -> u32 {
         memory.types.place(word, kind, &self.vocabulary, self.casing)
     }
@@ -149,7 +152,7 @@ impl Reader {
         read
     }
 
-    /// Reads all of a batch but its words: each token's type is still 0.
+    /// Reads a batch except its words: each token's type is still 0.
     pub(crate) fn lay_out(&self, batch: &NoteBatch, memory: &mut Memory) -> Read {
         let mut read = Read::default();
         let mut matcher = self
@@ -198,7 +201,7 @@ impl Reader {
         }
     }
 
-    /// Adds what the lists say of what begins at these tokens, as token and row, by token and row.
+    /// Adds the list entries that begin at these tokens, as token and row, sorted by token and row.
     fn knowledge(
         &self,
         note: &NoteView<'_>,
@@ -222,7 +225,8 @@ impl Reader {
         hints.dedup();
     }
 
-    /// The contexts of these tokens; `hints` is what lists say of them and of later ones, `form` where the reader stands.
+    /// Computes the contexts of these tokens; `hints` are the list entries of them and of later ones, `form`
+    /// is the reader's position.
     fn contexts(
         &self,
         note: &NoteView<'_>,
@@ -251,7 +255,7 @@ impl Reader {
     }
 }
 
-/// Where in a form the reader stands.
+/// The reader's position in a form.
 #[derive(Default)]
 struct Form {
     /// The field before the last colon of this line; 0 for none.
@@ -264,7 +268,7 @@ struct Form {
 }
 
 impl Form {
-    /// Goes on past token `i`.
+    /// Moves past token `i`.
     fn pass(&mut self, note: &NoteView<'_>, i: usize, row: impl Fn(&str) -> u16) {
         if note.word(i) == ":" {
             self.key.clear();
@@ -292,7 +296,7 @@ impl Form {
     }
 }
 
-/// Returns the fields that a corpus has often enough, by name.
+/// Returns the fields that occur often enough in a corpus, by name.
 pub(crate) fn fields(batch: &NoteBatch) -> Vec<String> {
     let mut times: BTreeMap<String, usize> = BTreeMap::new();
     for note in batch.notes() {

@@ -2,7 +2,7 @@
 
 use crate::model::Params;
 
-/// Share of the old mean that is kept at each step.
+/// The share of the old mean that is kept at each step.
 const KEPT: f32 = 0.9;
 const EPSILON: f32 = 1e-7;
 
@@ -13,15 +13,15 @@ pub(crate) struct RmsProp {
 }
 
 impl RmsProp {
-    /// Nothing seen yet.
+    /// Creates an optimiser without history.
     pub(crate) fn new(params: &Params) -> Self {
         Self {
             square: params.zeros_like(),
         }
     }
 
-    /// A step of `rate`: gradients are scaled by `scale`, then so that their norm is at most `clip`, and each is divided by
-    /// the root of its running mean square; they are zeroed for the next.
+    /// Takes a step of `rate`: gradients are scaled by `scale`, then so that their norm is at most `clip`,
+    /// and each is divided by the root of its running mean square; they are zeroed for the next step.
     pub(crate) fn step(&mut self, params: &mut Params, grads: &mut Params, rate: f32, scale: f32, clip: f32) {
         let sum: f64 = grads
             .0
@@ -63,7 +63,8 @@ mod tests {
         let (mut x, mut g) = (params(&[1.0, 1.0, 1.0]), params(&[4.0, -0.5, 0.0]));
         let mut rms = RmsProp::new(&x);
         rms.step(&mut x, &mut g, 0.01, 1.0, f32::MAX);
-        // The first mean is a tenth of the square: every step is rate / sqrt(0.1), whatever the gradient's size.
+        // The first mean is a tenth of the square: every step is rate / sqrt(0.1), whatever the size of the
+        // gradient.
         let first = 0.01 / 0.1_f32.sqrt();
         let expected = [1.0 - first, 1.0 + first, 1.0];
         for (found, expected) in x.get(0).iter().zip(expected) {
@@ -80,7 +81,7 @@ mod tests {
 
     #[test]
     fn gradients_are_scaled_and_held_to_a_norm() {
-        // Norm 5, scaled to 10, held to 1: means of squares tell what was seen.
+        // Norm 5, scaled to 10, clipped to 1: the means of squares show the result.
         let (mut x, mut g) = (params(&[0.0, 0.0]), params(&[3.0, 4.0]));
         let mut rms = RmsProp::new(&x);
         rms.step(&mut x, &mut g, 0.1, 2.0, 1.0);

@@ -1,12 +1,12 @@
-//! Seeded random numbers that need no state between steps: what a step draws depends on the seed and its place alone,
-//! so that a training that is taken up again draws what it would have drawn.
+//! Seeded random numbers without state between steps: the draws of a step depend only on the seed and its
+//! position, so that a resumed training draws the same numbers.
 
 /// SplitMix64 (Steele et al. 2014).
 #[derive(Clone, Debug)]
 pub(crate) struct Rng(u64);
 
 impl Rng {
-    /// Returns the numbers of a place, for instance (seed, epoch, batch).
+    /// Creates the generator of a position, for instance (seed, epoch, batch).
     pub(crate) fn new(place: &[u64]) -> Self {
         let mut rng = Self(0x1234_5678_9abc_def0);
         for &part in place {
@@ -16,7 +16,7 @@ impl Rng {
         rng
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     #[inline]
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -26,19 +26,19 @@ impl Rng {
         x ^ x >> 31
     }
 
-    /// From 0 to below 1.
+    /// Returns a number from 0 to below 1.
     #[inline]
     pub(crate) fn unit(&mut self) -> f32 {
         (self.next() >> 40) as f32 / (1 << 24) as f32
     }
 
-    /// From 0 to below `n`.
+    /// Returns a number from 0 to below `n`.
     #[inline]
     pub(crate) fn below(&mut self, n: usize) -> usize {
         ((u128::from(self.next()) * n as u128) >> 64) as usize
     }
 
-    /// Puts items into random order (Fisher and Yates).
+    /// Shuffles items (Fisher and Yates).
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i + 1));

@@ -1,13 +1,14 @@
-//! Rows that are worked out once and kept, for both directions of an LSTM.
+//! Rows that are computed once and cached, for both directions of an LSTM.
 
 use std::ops::Range;
 
 use crate::kernel::Buffer;
 
-/// Rows of a page: what reading so many word types by their characters takes fits the second-level cache.
+/// The rows of a page: the memory for reading this many word types by their characters fits the second-level
+/// cache.
 const PAGE: usize = 128;
 
-/// A table that grows by its end, in pages that never move: growing it copies nothing.
+/// A table that grows at its end, in pages that never move, so that growing copies nothing.
 #[derive(Clone, Default)]
 pub(crate) struct Rows {
     pages: Vec<[Buffer; 2]>,
@@ -15,13 +16,14 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// Forgets all; keeps the memory.
+    /// Removes all rows; keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.pages.iter_mut().flatten().for_each(|page| page.reset(0));
         self.len = 0;
     }
 
-    /// Calls `fill` with the rows that are missing up to `len`, some at a time, and what they are to be appended to.
+    /// Calls `fill` with the rows that are missing up to `len`, some at a time, and the buffers to append
+    /// them to.
     pub(crate) fn grow(&mut self, len: usize, mut fill: impl FnMut(Range<usize>, [&mut Buffer; 2])) {
         while self.len < len {
             let page = self.len / PAGE;

@@ -1,9 +1,9 @@
-//! A trained network at work: many notes at once, nothing computed twice.
+//! Runs a trained network: many notes at once, without repeated computations.
 //!
-//! What a word type puts into the LSTM's gates (its vector, its characters read by their own LSTM, capitals and shape) is
-//! one row, computed when the type is first met and kept; so is what a context adds. A token's input is then the sum of
-//! two rows, and the large matrix products are those of new types only. Sums run in the same order for every token, so
-//! that a note gets the same tags in every batch.
+//! The contribution of a word type to the LSTM's gates (its vector, its characters read by their own LSTM,
+//! capitals and shape) is one row, computed when the type first occurs and then cached; so is that of a
+//! context. A token's input is then the sum of two rows, and large matrix products are needed only for new
+//! types. Sums have the same order for every token, so that a note gets the same tags in every batch.
 
 use std::ops::Range;
 
@@ -19,17 +19,18 @@ use crate::reader::{LONGEST, Memory, Read, Reader};
 use crate::rows::Rows;
 use crate::tape::{Spelling, lstm, softmax};
 
-/// Rows of a bucket, about: what its states take fits the second-level cache.
+/// The approximate rows of a bucket: the memory of its states fits the second-level cache.
 const ROWS: usize = 512;
-/// Sequences of a bucket at least, where there are as many: a step of few rows takes as long as one of many, since it
-/// waits for the weights.
+/// The fewest sequences of a bucket, if there are as many: a step with few rows takes as long as one with
+/// many, since it waits for the weights.
 const SIDE_BY_SIDE: usize = 12;
-/// Tokens that are read at once, about: word types take some kilobytes each, and a note may have any number of them.
+/// The approximate number of tokens that are read at once: word types take some kilobytes each, and a note
+/// may have any number of them.
 const WINDOW: usize = 1 << 15;
-/// Tokens of a part of a long note, about: as many sequences as stand side by side. So many word types and contexts are kept
-/// from part to part.
+/// The approximate number of tokens in a part of a long note: as many sequences as run in parallel. This many
+/// word types and contexts are kept from part to part.
 const PART: usize = SIDE_BY_SIDE * LONGEST;
-/// Rows that are kept of word types and of contexts; beyond, all are forgotten before the next batch.
+/// The most cached rows of word types and of contexts; beyond it, all are removed before the next batch.
 const KEPT: usize = 1 << 14;
 
 /// A network packed for running.
@@ -40,7 +41,8 @@ pub(crate) struct Runner {
     knowledge_rows: u16,
     params: Params,
     char_lstm: BiLstm,
-    /// What each character puts into the gates of the characters' LSTM, a row a character, for each direction.
+    /// The contribution of each character to the gates of the characters' LSTM, one row per character, for
+    /// each direction.
     chars: [Buffer; 2],
     word_lstm: BiLstm,
     layer: Option<Affine>,
@@ -48,7 +50,7 @@ pub(crate) struct Runner {
     crf: Crf,
 }
 
-/// What one thread keeps from batch to batch.
+/// The cache of one thread between batches.
 #[derive(Clone, Default)]
 pub(crate) struct Kept {
     pub(crate) memory: Memory,
@@ -62,12 +64,12 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// To be called before each batch: forgets what has grown too much.
+    /// Must be called before each batch: resets caches that have grown too large.
     pub(crate) fn tidy(&mut self) {
         self.forget(KEPT);
     }
 
-    /// Forgets word types and contexts if there are more than so many.
+    /// Removes word types and contexts if there are more than `most`.
     fn forget(&mut self, most: usize) {
         self.forget_types(most);
         if self.memory.contexts.len() > most {
@@ -76,7 +78,7 @@ impl Kept {
         }
     }
 
-    /// The same before a part of a batch whose contexts are read already.
+    /// Does the same before a part of a batch whose contexts were read already.
     fn forget_types(&mut self, most: usize) {
         if self.memory.types.len() > most {
             self.memory.types.clear();
@@ -85,17 +87,17 @@ impl Kept {
     }
 }
 
-/// Tags of tokens, and how likely each token is in a span, whichever.
+/// The tags of tokens, and the probability of each token to be in any span.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tagged {
     pub(crate) tags: Vec<u16>,
     pub(crate) token_scores: Vec<f32>,
-    /// Word types and contexts that were not kept from before.
+    /// The number of word types and contexts that were not cached.
     pub(crate) computed: usize,
 }
 
 impl Tagged {
-    /// So many tokens outside every span.
+    /// Returns this many tokens outside every span.
     fn outside(tokens: usize, scored: bool) -> Self {
         Self {
             tags: vec![TagSet::OUTSIDE; tokens],
@@ -110,7 +112,7 @@ impl Runner {
     pub(crate) fn new(isa: Isa, model: &Model, tags: &TagSet, knowledge_rows: u16) -> Self {
         let (a, params) = (&model.architecture, &model.params);
         let word_lstm = BiLstm::new(isa, a.hidden, lstm(params, slot::WORD_LSTM));
-        // Rows of the matrix above the LSTM stand where the LSTM leaves its states.
+        // The rows of the matrix above the LSTM match the columns of the LSTM's states.
         let spread = |slot: usize| {
             let tensor = &params.0[slot];
             let n = tensor.columns;
@@ -136,7 +138,7 @@ impl Runner {
             let [pairs, starts, ends] = [slot::PAIRS, slot::STARTS, slot::ENDS].map(|slot| params.get(slot));
             Crf::new(isa, &allowed, pairs, starts, ends)
         } else {
-            // Each token stands alone, but what the scheme forbids is forbidden.
+            // Each token is independent, except that forbidden transitions stay forbidden.
             Crf::new(isa, &allowed, &vec![0.0; n * n], &vec![0.0; n], &vec![0.0; n])
         };
         let char_lstm = BiLstm::new(isa, a.char_hidden, lstm(params, slot::CHAR_LSTM));
@@ -159,8 +161,8 @@ impl Runner {
         }
     }
 
-    /// Reads and tags a batch, however long its notes are in the same room; calls `marginals` with each token and its probability of
-    /// each tag.
+    /// Reads and tags a batch, with memory independent of the length of its notes; calls `marginals` with
+    /// each token and its probability of each tag.
     pub(crate) fn run(
         &self,
         reader: &Reader,
@@ -185,10 +187,11 @@ impl Runner {
         (read, tagged)
     }
 
-    /// Reads and tags a long note part by part; calls `each` with the first token of a part and its tags, until that fails.
+    /// Reads and tags a long note in parts; calls `each` with the first token of a part and its tags, until
+    /// that fails.
     ///
     /// # Errors
-    /// That of `each`.
+    /// The error of `each`.
     pub(crate) fn run_long<E>(
         &self,
         reader: &Reader,
@@ -209,7 +212,7 @@ impl Runner {
         }
     }
 
-    /// Tags what was read.
+    /// Tags the tokens that were read.
     pub(crate) fn tag(&self, read: &Read, kept: &mut Kept) -> Tagged {
         let mut tagged = Tagged::outside(read.types.len(), false);
         self.tag_part(
@@ -223,13 +226,14 @@ impl Runner {
         tagged
     }
 
-    /// Calls `each` with each token of what was read and its probability of each tag.
+    /// Calls `each` with each token that was read and its probability of each tag.
     pub(crate) fn marginals(&self, read: &Read, kept: &mut Kept, mut each: impl FnMut(usize, &[f32])) {
         let mut tagged = Tagged::outside(read.types.len(), true);
         self.tag_part(read, 0..read.sequences.len(), kept, true, &mut tagged, &mut each);
     }
 
-    /// Tags some of the sequences; with `scored`, how likely each token is in some span, and calls `marginals`.
+    /// Tags some of the sequences; if `scored`, also computes the probability of each token to be in some
+    /// span, and calls `marginals`.
     fn tag_part(
         &self,
         read: &Read,
@@ -272,7 +276,7 @@ impl Runner {
         }
     }
 
-    /// The tags' scores of a bucket, into `kept.scores`.
+    /// Computes the tags' scores of a bucket, into `kept.scores`.
     fn scores(&self, bucket: &Bucket, group: &[Range<usize>], read: &Read, kept: &mut Kept) {
         let (rows, width) = (bucket.rows(), self.word_lstm.gates_width());
         let steps = (0..bucket.steps()).flat_map(|t| (0..bucket.step(t).len()).map(move |s| (s, t)));
@@ -308,7 +312,7 @@ impl Runner {
         self.out.apply(rows, top, stride, &mut kept.scores);
     }
 
-    /// Puts into `inputs` what the words' LSTM reads of some word types. `trace` is used up.
+    /// Writes to `inputs` the input of the words' LSTM for some word types. Overwrites `trace`.
     fn read_types(&self, new: Range<usize>, memory: &Memory, trace: &mut Trace, inputs: &mut Buffer) {
         let (a, parts) = (&self.architecture, self.architecture.parts());
         let spelling = Spelling::new((new.start as u32..new.end as u32).collect(), memory);
@@ -339,7 +343,7 @@ impl Runner {
         }
     }
 
-    /// Puts into `inputs` what the words' LSTM reads of some contexts.
+    /// Writes to `inputs` the input of the words' LSTM for some contexts.
     fn read_contexts(&self, new: Range<usize>, memory: &Memory, inputs: &mut Buffer) {
         let (a, parts) = (&self.architecture, self.architecture.parts());
         inputs.reset(new.len() * a.inputs());
@@ -357,7 +361,7 @@ impl Runner {
         }
     }
 
-    /// Computes the rows of word types and of contexts that are new; how many they are.
+    /// Computes the rows of new word types and contexts, and returns their number.
     fn new_rows(&self, kept: &mut Kept) -> usize {
         let Kept {
             memory,
@@ -383,7 +387,7 @@ impl Runner {
     }
 }
 
-/// Sequences in their order, in ranges of about [`WINDOW`] tokens.
+/// Returns ranges of sequences, in order, with about [`WINDOW`] tokens each.
 fn windows(sequences: &[Range<usize>]) -> Vec<Range<usize>> {
     let (mut ranges, mut first, mut tokens) = (Vec::new(), 0, 0);
     for (at, sequence) in sequences.iter().enumerate() {
@@ -396,7 +400,7 @@ fn windows(sequences: &[Range<usize>]) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Sequences by falling length, in groups of about [`ROWS`] tokens.
+/// Returns sequences by decreasing length, in groups of about [`ROWS`] tokens.
 pub(crate) fn buckets(sequences: &[Range<usize>]) -> Vec<Vec<Range<usize>>> {
     let mut order: Vec<&Range<usize>> = sequences.iter().collect();
     order.sort_by_key(|range| std::cmp::Reverse(range.len()));

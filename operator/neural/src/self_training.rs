@@ -1,4 +1,4 @@
-//! Self-training (Liao 2021) of a trained recurrent member: the one way from a folder to a network.
+//! Self-training (Liao 2021) of a trained recurrent member, from a model's folder to a network.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,36 +12,35 @@ use crate::settings::{SelfTraining, SettingsError, overlay};
 use crate::train::{Data, Ground, self_train};
 use crate::tuning::TuningError;
 
-/// What trains itself, on what.
+/// A self-training task.
 #[derive(Clone, Copy)]
 pub struct SelfTask<'a> {
     /// The folder of the model to continue from.
     pub model: &'a Path,
     /// Documents with gold, whose labels the model has.
     pub labelled: &'a [Document],
-    /// Documents whose marks, if they have any, are not looked at.
+    /// Documents whose annotations, if they have any, are ignored.
     pub unlabelled: &'a [Document],
-    /// Documents with gold that are never fitted to: the pass that scores best on them is kept.
+    /// Documents with gold for evaluation only: the pass with the best score on them is kept.
     pub held_out: &'a [Document],
-    /// The teacher, with the model's own tags; the model itself if there is no teacher.
+    /// The member that gives the labels, with the model's own tags; by default the model itself.
     pub teacher: Option<&'a (dyn Marginals + Sync)>,
-    /// What its knowledge features come from.
+    /// The dictionary for its knowledge features.
     pub dictionary: &'a Arc<Dictionary>,
 }
 
 /// A self-trained network, and the strict micro-F1 of the original on the held-out set.
 pub struct SelfTrained {
-    /// What it is now.
+    /// The new network.
     pub network: Network,
-    /// What it scored.
+    /// Its score before.
     pub before: f64,
-    /// What it scores.
+    /// Its score after.
     pub after: f64,
 }
 
 impl SelfTraining {
-    /// Returns the defaults, and what `given` names instead (tables `schedule` and `noise`, `refresh`,
-    /// `patience`).
+    /// Returns the defaults, overridden by `given` (tables `schedule` and `noise`, `refresh`, `patience`).
     ///
     /// # Errors
     /// [`SettingsError::Key`].
@@ -58,8 +57,9 @@ impl SelfTraining {
         Ok(read)
     }
 
-    /// Trains the model on. A training that was killed resumes from `state`, a folder that is there, from where labels were
-    /// given last, when it is run again with the same model, settings and data: to the same bytes.
+    /// Continues training the model. A training that was killed resumes from `state`, an existing folder, at
+    /// the point where labels were last predicted, when it is run again with the same model, settings and
+    /// data: with the same bytes as a result.
     ///
     /// # Errors
     /// [`TuningError`].

@@ -1,4 +1,4 @@
-//! The recurrent members by name: their settings, and the one way from documents to a network.
+//! The recurrent members by name: their settings, and their training from documents to a network.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,22 +15,22 @@ use crate::train::{Data, Schedule, TrainError, train};
 use crate::types::Casing;
 use crate::vectors::Vectors;
 
-/// Where a network's word vectors come from.
+/// The source of a network's word vectors.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct VectorSource {
-    /// A file of vectors: word2vec's text or binary format, GloVe's, fastText's `.vec`. Without it vectors are trained on
-    /// the training documents and `texts`.
+    /// A file of vectors: word2vec's text or binary format, GloVe's, fastText's `.vec`. By default vectors
+    /// are trained on the training documents and `texts`.
     pub file: Option<PathBuf>,
-    /// Corpora whose bare text is read too.
+    /// Corpora whose text is read too.
     pub texts: Vec<PathBuf>,
-    /// Whether to begin with random vectors instead.
+    /// Whether to start with random vectors instead.
     pub none: bool,
     /// How vectors are trained.
     pub skip_gram: SkipGram,
 }
 
-/// A recurrent member as configured: everything but the data.
+/// The settings of a recurrent member, without the data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recurrent {
@@ -42,8 +42,8 @@ pub struct Recurrent {
     pub schedule: Schedule,
     /// Its word vectors.
     pub vectors: VectorSource,
-    /// Whether word vectors are rounded to half precision (IEEE 754 binary16) once training is done: the model's file is
-    /// then about half as large.
+    /// Whether word vectors are rounded to half precision (IEEE 754 binary16) after training, which makes the
+    /// model's file about half as large.
     pub half: bool,
 }
 
@@ -51,10 +51,10 @@ pub struct Recurrent {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsError {
-    /// There is no such member.
+    /// This member does not exist.
     #[error("there is no recurrent member `{0}`; there are {list}", list = Recurrent::KINDS.join(", "))]
     Kind(String),
-    /// A key is unknown or its value of another type.
+    /// A key is unknown, or its value has another type.
     #[error("{0}")]
     Key(String),
 }
@@ -87,11 +87,11 @@ impl Recurrent {
         })
     }
 
-    /// Creates a member's settings: its defaults, and what `given` names instead (tables `architecture`,
-    /// `schedule`, `vectors`).
+    /// Creates a member's settings: its defaults, overridden by `given` (tables `architecture`, `schedule`,
+    /// `vectors`).
     ///
     /// # Errors
-    /// [`SettingsError`], naming kind or key.
+    /// [`SettingsError`], naming the kind or key.
     pub fn new(kind: &str, given: toml::Table) -> Result<Self, SettingsError> {
         let base = Self::of_kind(kind).ok_or_else(|| SettingsError::Kind(kind.to_owned()))?;
         let mut table = toml::Table::try_from(base).map_err(|error| SettingsError::Key(error.to_string()))?;
@@ -162,7 +162,7 @@ impl Recurrent {
     }
 }
 
-/// Puts what is given over what is there, table by table.
+/// Overrides the base with the given values, table by table.
 pub(crate) fn overlay(base: &mut toml::Table, given: toml::Table) {
     for (key, value) in given {
         match (base.get_mut(&key), value) {
@@ -174,24 +174,25 @@ pub(crate) fn overlay(base: &mut toml::Table, given: toml::Table) {
     }
 }
 
-/// How a network trains itself.
+/// The settings of a network's self-training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SelfTraining {
-    /// How it is fitted; one half of each batch has gold.
+    /// The training schedule; one half of each batch has gold.
     pub schedule: Schedule,
     /// Noise in training.
     pub noise: SwitchOut,
-    /// Passes after which the labels are given again.
+    /// The passes after which the labels are predicted again.
     pub refresh: u32,
     /// Passes without a better score on the held-out set after which training ends.
     pub patience: u32,
 }
 
 impl Default for SelfTraining {
-    /// Liao 2021: 50 passes, labels given again after 5, batches of 16 (32 was tried too), dropout of 0.2 (0.1 was tried too), a rate
-    /// of 0.001 (the least of three; the paper's is of plain descent, ours of Adam). The paper does not say how much is
-    /// switched out, nor after how many passes without a gain it stops.
+    /// Liao 2021: 50 passes, labels predicted again after 5, batches of 16 (compared with 32), dropout of 0.2
+    /// (compared with 0.1), a rate of 0.001 (the least of three; the paper's is of plain descent, ours of
+    /// Adam). The paper does not specify the share of replacements, nor the passes without a gain after which
+    /// training ends.
     fn default() -> Self {
         Self {
             schedule: Schedule {

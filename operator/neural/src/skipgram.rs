@@ -10,23 +10,24 @@ use crate::rng::Rng;
 use crate::types::Casing;
 use crate::vectors::Vectors;
 
-/// Settings of the training of word vectors; the defaults are word2vec's but for the rarest word, as corpora are small.
+/// Settings of the training of word vectors; the defaults are word2vec's, except for the rarest word, since
+/// corpora are small.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SkipGram {
-    /// Numbers in a vector.
+    /// The size of a vector.
     pub size: usize,
-    /// Words on either side at most.
+    /// The most words on either side.
     pub window: usize,
-    /// Words drawn against each true one.
+    /// The negative words per positive one.
     pub negative: usize,
-    /// Passes.
+    /// The number of passes.
     pub epochs: usize,
-    /// Step at the start; falls to 0.
+    /// The initial learning rate, which decreases to 0.
     pub rate: f32,
-    /// How often the text must have a word.
+    /// The fewest occurrences of a word.
     pub least: usize,
-    /// Words more frequent than this share are thinned out.
+    /// Words more frequent than this share are subsampled.
     pub thin: f64,
     /// The seed.
     pub seed: u64,
@@ -47,11 +48,12 @@ impl Default for SkipGram {
     }
 }
 
-/// Places of the table that negative words are drawn from.
+/// The size of the table from which negative words are drawn.
 const DRAWS: usize = 1 << 20;
 
 impl SkipGram {
-    /// Vectors of the words of some texts, looked up by `casing`'s forms. `progress` receives the share done.
+    /// Trains vectors of the words of some texts, in the form in which `casing` looks them up. `progress`
+    /// receives the share done.
     pub fn train<'t>(
         &self,
         texts: impl IntoIterator<Item = &'t str>,
@@ -65,7 +67,7 @@ impl SkipGram {
             times
         };
         let total: u64 = times.iter().map(|&n| u64::from(n)).sum();
-        // How likely a word is kept: word2vec's formula.
+        // The probability that a word is kept: word2vec's formula.
         let kept: Vec<f32> = times
             .iter()
             .map(|&n| {
@@ -120,7 +122,7 @@ impl SkipGram {
         Vectors::new(words, n, inner)
     }
 
-    /// Words that are frequent enough, by frequency and name, and each text as rows of them.
+    /// Returns the words that are frequent enough, by frequency and name, and each text as their indices.
     fn read<'t>(
         &self,
         texts: impl IntoIterator<Item = &'t str>,
@@ -164,7 +166,7 @@ impl SkipGram {
     }
 }
 
-/// Words in shares of their frequency to the power of 3/4.
+/// Returns words in proportion to their frequency to the power of 3/4.
 fn draws(times: &[u32]) -> Vec<u32> {
     let sum: f64 = times.iter().map(|&n| f64::from(n).powf(0.75)).sum();
     let (mut word, mut reached) = (0, 0.0);
@@ -182,7 +184,7 @@ fn draws(times: &[u32]) -> Vec<u32> {
 }
 
 fn dot(a: &[f32], b: &[f32]) -> f32 {
-    // Eight sums side by side: one alone would wait for itself at every term.
+    // Eight independent sums: a single one would wait for itself at every term.
     let mut sums = [0.0_f32; 8];
     let (a, a_tail) = a.as_chunks::<8>();
     let (b, b_tail) = b.as_chunks::<8>();

@@ -1,8 +1,8 @@
 //! A network over the predictions of other members: the stacked LSTM of Kim 2020 ("Stacked LSTM").
 //!
-//! It reads no words: for each member an embedding of the tag that the member gave the token, side by side; two
-//! bidirectional LSTM layers, one above the other; a linear layer; a CRF. Trained by RMSProp, with dropout on the
-//! recurrent units.
+//! It reads no words. Its layers are, for each member, an embedding of the member's tag of the token,
+//! concatenated; two bidirectional LSTM layers; a linear layer; a CRF. It is trained by RMSProp, with dropout
+//! on the recurrent units.
 
 mod bytes;
 mod gradient;
@@ -24,26 +24,26 @@ use shape::Shape;
 pub use bytes::StackedError;
 pub use run::StackedScratch;
 
-/// The network's sizes and how it is fitted. By default those of Kim 2020, and where that is silent those of the system it
-/// used (Reimers and Gurevych 2017): batches of 32, gradients held to a norm of 1.
+/// The network's sizes and its training. The defaults are those of Kim 2020, and where the paper gives none
+/// those of the system it used (Reimers and Gurevych 2017): batches of 32, gradients clipped to a norm of 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StackedSettings {
-    /// Size of the embedding of a member's tag.
+    /// The size of the embedding of a member's tag.
     pub embedding: usize,
-    /// Units of each layer, each direction.
+    /// The units of each layer, per direction.
     pub hidden: usize,
-    /// Passes over the training data.
+    /// The passes over the training data.
     pub epochs: u32,
-    /// Sequences of a step.
+    /// The sequences of a step.
     pub batch: usize,
-    /// RMSProp's step.
+    /// RMSProp's learning rate.
     pub rate: f32,
-    /// Share of the recurrent units that is dropped: variational (Gal and Ghahramani 2016), the same units at every
-    /// step of a sequence. The sequences of a batch share a mask, so that it is one with the weights and the fused step
-    /// of the LSTM stays as it is.
+    /// The share of recurrent units that is dropped: variational (Gal and Ghahramani 2016), the same units at
+    /// every step of a sequence. The sequences of a batch share a mask, which can then be multiplied into the
+    /// weights, so that the fused step of the LSTM stays unchanged.
     pub dropout: f32,
-    /// Norm that gradients are held to.
+    /// The norm to which gradients are clipped.
     pub clip: f32,
 }
 
@@ -64,7 +64,7 @@ impl Default for StackedSettings {
 /// The members' tags for some tokens.
 #[derive(Clone, Copy, Debug)]
 pub struct MemberTags<'a> {
-    /// Each token's tags, a member's after another's; token after token.
+    /// Each token's tags, one per member, token by token.
     pub predictions: &'a [u16],
     /// The sequences, as ranges of tokens; none is empty.
     pub sequences: &'a [Range<usize>],
@@ -80,15 +80,15 @@ pub struct Stacked {
 }
 
 impl Stacked {
-    /// Fits a network to `gold`, a tag of `tags` a token, from the predictions of `members` members, each in `heard_tags` tags. Tag
-    /// 0 is, there as here, the one outside every span. A tag that a member has never given in training will be read as
-    /// tag 0 of that member. The same seed gives the same network.
+    /// Fits a network to `gold`, one tag of `tags` per token, from the predictions of `members` members, each
+    /// with `heard_tags` tags. Tag 0 is outside every span in both. A tag that a member never predicted in
+    /// training is read as that member's tag 0. The same seed gives the same network.
     ///
     /// # Errors
-    /// [`StackedError::Setting`] for settings or sizes without meaning.
+    /// [`StackedError::Setting`] for invalid settings or sizes.
     ///
     /// # Panics
-    /// If `gold` and `member_tags` are not of the same tokens, or a tag or range lies outside.
+    /// If `gold` and `member_tags` do not have the same tokens, or a tag or range is out of bounds.
     #[expect(clippy::too_many_arguments, reason = "what is learnt from, and how")]
     pub fn train(
         members: usize,
@@ -123,27 +123,27 @@ impl Stacked {
         }
     }
 
-    /// How many members it hears.
+    /// Returns the number of members that it reads.
     pub const fn members(&self) -> usize {
         self.shape.members
     }
 
-    /// How many tags a member has.
+    /// Returns the number of tags of a member.
     pub const fn heard_tags(&self) -> usize {
         self.shape.member_tags
     }
 
-    /// Returns the tags it gives.
+    /// Returns the tags that it predicts.
     pub const fn tags(&self) -> &TagSet {
         &self.tags
     }
 
-    /// Returns the best tag of each token, taken a sequence at a time, and its score: the CRF's marginal
-    /// probability, 0 to 1. What a sequence gets depends on that sequence alone. Tokens of no sequence get
-    /// tag 0.
+    /// Returns the best tag of each token, sequence by sequence, and its score: the CRF's marginal
+    /// probability, 0 to 1. The result for a sequence depends on that sequence alone. Tokens in no sequence
+    /// get tag 0.
     ///
     /// # Panics
-    /// If a tag or range of `member_tags` lies outside.
+    /// If a tag or range of `member_tags` is out of bounds.
     pub fn tag(&self, member_tags: MemberTags<'_>, scratch: &mut StackedScratch) -> (Vec<u16>, Vec<f32>) {
         self.runner.tag(member_tags, scratch)
     }

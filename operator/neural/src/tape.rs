@@ -1,4 +1,4 @@
-//! A network run over a bucket: forward, and backward for training.
+//! Runs a network over a bucket: forward, and backward for training.
 
 use crate::bilstm::{BiLstm, Trace, Weights, turned};
 use crate::bucket::Bucket;
@@ -8,23 +8,23 @@ use crate::model::{Architecture, Params, slot};
 use crate::reader::Memory;
 use crate::rng::Rng;
 
-/// A bucket of training sequences: a row a token.
+/// A bucket of training sequences, one row per token.
 pub(crate) struct Sample<'a> {
     pub(crate) bucket: &'a Bucket,
     /// Word types, by row.
     pub(crate) types: &'a [u32],
     /// Contexts, by row.
     pub(crate) contexts: &'a [u32],
-    /// Words, by row; 0 where the word is taken as unknown.
+    /// Words by row; 0 for a word that is taken as unknown.
     pub(crate) words: &'a [u32],
-    /// What the tags are, by row.
+    /// The gold tags by row.
     pub(crate) gold: Gold<'a>,
 }
 
-/// What is known of rows' tags.
+/// The gold tags of rows.
 #[derive(Clone, Copy)]
 pub(crate) enum Gold<'a> {
-    /// A tag a row.
+    /// One tag per row.
     Hard(&'a [u16]),
     /// A share of each tag, row by row.
     Soft(&'a [f32]),
@@ -39,7 +39,8 @@ pub(crate) fn lstm(params: &Params, at: usize) -> [Weights<'_>; 2] {
     })
 }
 
-/// Distinct word types of some rows, those with the most characters first, and a bucket of their characters.
+/// The distinct word types of some rows, those with the most characters first, and a bucket of their
+/// characters.
 pub(crate) struct Spelling {
     pub(crate) bucket: Bucket,
     /// The types, in the bucket's order.
@@ -49,7 +50,7 @@ pub(crate) struct Spelling {
 }
 
 impl Spelling {
-    /// Spells distinct types.
+    /// Builds the spelling of distinct types.
     pub(crate) fn new(mut types: Vec<u32>, memory: &Memory) -> Self {
         let length = |at: u32| memory.types.chars(at).len();
         types.sort_unstable_by_key(|&at| (std::cmp::Reverse(length(at)), at));
@@ -66,7 +67,7 @@ impl Spelling {
         Self { bucket, types, chars }
     }
 
-    /// Character vectors, by row.
+    /// Returns the character vectors by row.
     fn inputs(&self, params: &Params) -> Vec<f32> {
         let rows = self.chars.iter();
         rows.flat_map(|&c| params.row(slot::CHAR, c as usize))
@@ -74,7 +75,7 @@ impl Spelling {
             .collect()
     }
 
-    /// Row of the hidden states that ends the reading of type `i`, for each direction.
+    /// Returns the row of the hidden states at the end of type `i`, for each direction.
     pub(crate) fn last(&self, i: usize) -> [usize; 2] {
         [
             self.bucket.row(i, self.bucket.lengths()[i] - 1),
@@ -83,7 +84,7 @@ impl Spelling {
     }
 }
 
-/// How a network is run in training.
+/// A network in training.
 pub(crate) struct Tape<'a> {
     pub(crate) isa: Isa,
     pub(crate) architecture: &'a Architecture,
@@ -93,7 +94,8 @@ pub(crate) struct Tape<'a> {
 }
 
 impl Tape<'_> {
-    /// The gradient of the loss of a bucket, added to `grads`; the loss. `rng` draws what is dropped.
+    /// Adds the gradient of the loss of a bucket to `grads`, and returns the loss. `rng` draws the dropped
+    /// units.
     pub(crate) fn gradient(
         &self,
         params: &Params,
@@ -105,7 +107,7 @@ impl Tape<'_> {
         let (a, rows) = (self.architecture, sample.bucket.rows());
         let parts = a.parts();
         let inputs = a.inputs();
-        // Characters, once a word type.
+        // Characters are read once per word type.
         let spelling = Spelling::new(sample.types.to_vec(), memory);
         let spelling_inputs = spelling.inputs(params);
         let char_lstm = BiLstm::new(self.isa, a.char_hidden, lstm(params, slot::CHAR_LSTM));
@@ -210,7 +212,7 @@ impl Tape<'_> {
         );
         let d_states = if a.layer > 0 {
             let mut d = d_top;
-            // Both stand in rows of the same width; padding is zero.
+            // Both are in rows of the same width; padding is zero.
             d.iter_mut()
                 .zip(layer.iter())
                 .for_each(|(d, h)| *d *= 1.0 - h * h);
@@ -306,7 +308,7 @@ impl Tape<'_> {
         loss
     }
 
-    /// Returns the table, the row in it and the part of the input that a context's row stands for.
+    /// Returns the table, the row in it, and the part of the input for a context's row.
     fn context(&self, row: u16) -> (usize, usize, usize) {
         if row < self.knowledge_rows {
             (slot::KNOWLEDGE, usize::from(row), 4)
@@ -327,7 +329,7 @@ pub(crate) fn six(grads: &mut [crate::model::Tensor], at: usize) -> [[&mut [f32]
     ]
 }
 
-/// `a W + b`, with `W` at `slot` and `b` after it.
+/// Computes `a W + b`, with `W` at `slot` and `b` after it.
 pub(crate) fn affine(
     isa: Isa,
     rows: usize,
@@ -343,8 +345,8 @@ pub(crate) fn affine(
     out
 }
 
-/// Returns the gradient of [`affine`]: `d` (rows of `width`) is that of its output; gives that of `a`, a row
-/// of [`columns`] of `size` each.
+/// Computes the gradient of [`affine`]: `d` (rows of `width`) is that of its output; returns that of `a`, a
+/// row of [`columns`] of `size` each.
 #[expect(clippy::too_many_arguments, reason = "the operands of a product's gradient")]
 pub(crate) fn back_affine(
     isa: Isa,
@@ -378,7 +380,7 @@ pub(crate) fn back_affine(
     d_a
 }
 
-/// Returns the loss of tags that stand alone, and its gradient in place of the scores.
+/// Returns the loss of independent tags, and replaces the scores by its gradient.
 fn softmax_loss(scores: &mut Buffer, width: usize, tags: usize, gold: &[u16]) -> f64 {
     let mut loss = 0.0;
     for (row, &tag) in scores.chunks_exact_mut(width).zip(gold) {
@@ -389,7 +391,7 @@ fn softmax_loss(scores: &mut Buffer, width: usize, tags: usize, gold: &[u16]) ->
     loss
 }
 
-/// The same by a share of each tag.
+/// Does the same for shares of each tag.
 fn soft_loss(scores: &mut Buffer, width: usize, tags: usize, soft: &[f32]) -> f64 {
     let mut loss = 0.0;
     for (row, shares) in scores.chunks_exact_mut(width).zip(soft.chunks_exact(tags)) {
@@ -404,7 +406,7 @@ fn soft_loss(scores: &mut Buffer, width: usize, tags: usize, soft: &[f32]) -> f6
     loss
 }
 
-/// Scores as probabilities.
+/// Converts scores to probabilities.
 pub(crate) fn softmax(scores: &mut [f32]) {
     let top = scores.iter().copied().fold(f32::MIN, f32::max);
     scores.iter_mut().for_each(|s| *s = (*s - top).exp());

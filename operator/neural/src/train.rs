@@ -1,4 +1,4 @@
-//! Training a recurrent network: one core, the same bytes for the same seed, taken up again where it was killed.
+//! Training of a recurrent network on one core, with the same bytes for the same seed, resumed after a kill.
 
 mod grow;
 mod pass;
@@ -29,24 +29,24 @@ use grow::grow;
 use pass::pass;
 pub(crate) use self_training::{Ground, self_train};
 
-/// How a network is fitted.
+/// The training schedule of a network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Schedule {
-    /// Passes over the training data.
+    /// The passes over the training data.
     pub epochs: u32,
-    /// Sequences of a step.
+    /// The sequences of a step.
     pub batch: usize,
-    /// Adam's step at the start; falls to 0 over the passes.
+    /// Adam's initial learning rate, which decreases to 0 over the passes.
     pub rate: f32,
-    /// Share of the inputs that is dropped.
+    /// The share of the inputs that is dropped.
     pub dropout: f32,
-    /// Norm that gradients are held to.
+    /// The norm to which gradients are clipped.
     pub clip: f32,
-    /// How often a word that train has once is read as an unknown one.
+    /// The probability that a word with one occurrence in the training set is read as unknown.
     pub unknown: f32,
-    /// How often train must have a word for it to be known by itself, where it has no vector: names that were drawn from lists are
-    /// rare by the thousand, and known by themselves they would teach nothing about other names.
+    /// The fewest occurrences of a word without a vector that has a row of its own: names drawn from lists
+    /// are rare by the thousand, and with rows of their own they would teach nothing about other names.
     #[serde(skip_serializing_if = "is_one")]
     pub least: usize,
     /// The seed.
@@ -68,22 +68,22 @@ impl Default for Schedule {
     }
 }
 
-/// What the default is stays unsaid: trainings that began before there was a choice go on.
+/// The default is left out, so that trainings that began before this setting existed can resume.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn is_one(least: &usize) -> bool {
     *least == 1
 }
 
-/// What a network is trained on.
+/// The data that a network is trained on.
 #[derive(Clone, Copy)]
 pub struct Data<'a> {
-    /// The documents it is fitted to.
+    /// The documents to fit.
     pub train: &'a [Document],
-    /// Documents that choose the best pass; without any, the last one is kept.
+    /// Documents that select the best pass; without any, the last one is kept.
     pub held_out: &'a [Document],
-    /// What its knowledge features come from.
+    /// The dictionary for its knowledge features.
     pub dictionary: &'a Arc<Dictionary>,
-    /// Word vectors to begin with.
+    /// Initial word vectors.
     pub vectors: Option<&'a Vectors>,
 }
 
@@ -92,17 +92,17 @@ pub struct Data<'a> {
 #[non_exhaustive]
 pub enum TrainError {
     /// There is nothing to learn from.
-    #[error("the training documents have no marks")]
+    #[error("the training documents have no annotations")]
     Empty,
-    /// The vectors are of another size than the network's.
-    #[error("the word vectors have {found} numbers, but the network wants {wanted}")]
+    /// The size of the vectors differs from the network's.
+    #[error("the word vectors have {found} numbers, but the network needs {wanted}")]
     VectorSize {
-        /// Numbers in a vector of the file.
+        /// The size of a vector in the file.
         found: usize,
-        /// What the architecture says.
+        /// The size in the architecture.
         wanted: usize,
     },
-    /// A setting has no meaning.
+    /// A setting is invalid.
     #[error("{0}")]
     Setting(&'static str),
     /// The documents do not fit a batch.
@@ -141,7 +141,7 @@ impl Corpus {
         for (document, note) in documents.iter().zip(batch.notes()) {
             gold.extend(tags.encode(note.tokens, &document.marks));
         }
-        // A span that reaches over a sequence's end is two.
+        // A span that crosses the end of a sequence becomes two.
         for sequence in &read.sequences {
             let own = &mut gold[sequence.clone()];
             let spans = tags.decode(own);
@@ -154,9 +154,9 @@ impl Corpus {
 
 /// Trains a network.
 ///
-/// With `checkpoint`, the state is saved there after each pass, and a training of the same settings and data that was
-/// killed resumes from it: to the same bytes as if it had not been. The caller that has saved the network removes the file: until
-/// then a kill costs one pass at most.
+/// With `checkpoint`, the state is saved there after each pass, and a killed training with the same settings
+/// and data resumes from it, with the same bytes as if it had not been killed. The caller removes the file
+/// after saving the network: until then a kill loses at most one pass.
 ///
 /// # Errors
 /// [`TrainError`].
@@ -180,8 +180,9 @@ pub fn train(
     )
 }
 
-/// Continues training a trained network, whose digest is `from`, with other documents: new words, characters, fields and labels
-/// get rows, all weights are trained, and the optimiser begins afresh. `data`'s vectors are for new words alone.
+/// Continues from a trained network, whose digest is `from`, with other documents: new words, characters,
+/// fields and labels get rows, all weights are trained, and the optimiser starts without history. `data`'s
+/// vectors are for new words only.
 ///
 /// `checkpoint` as in [`train`].
 ///
@@ -222,10 +223,10 @@ fn texts(documents: &[Document]) -> Result<NoteBatch, BatchError> {
     NoteBatch::from_texts(documents.iter().map(|d| d.text.as_str()))
 }
 
-/// Fits a model from where it stands; `once` are the rows of its word table that are read as unknown now and then.
+/// Fits a model from its current weights; the rows `once` of its word table are sometimes read as unknown.
 #[expect(
     clippy::too_many_arguments,
-    reason = "where a training begins, what on, and how"
+    reason = "the start, the data and the settings of a training"
 )]
 fn fit(
     kind: &str,
@@ -315,7 +316,8 @@ fn check(architecture: &Architecture, schedule: &Schedule) -> Result<(), TrainEr
     Ok(())
 }
 
-/// Returns the model before training, and which rows of its word table train has once.
+/// Returns the model before training, and the rows of its word table for words that the training set has
+/// once.
 fn begin(
     architecture: &Architecture,
     schedule: &Schedule,
@@ -356,14 +358,14 @@ fn begin(
     Ok((model, once))
 }
 
-/// Which rows of a model's word table are of words that notes have once.
+/// Returns the rows of a model's word table for words that the notes have once.
 fn once(model: &Model, seen: &Seen) -> Vec<bool> {
     let mut once = vec![false];
     once.extend(model.words.iter().map(|word| seen.times.get(word) == Some(&1)));
     once
 }
 
-/// How often notes have each word, as it is looked up, and each character.
+/// The number of occurrences of each word, in its look-up form, and of each character.
 struct Seen {
     times: BTreeMap<String, usize>,
     chars: BTreeMap<char, usize>,
@@ -382,7 +384,7 @@ impl Seen {
         Self { times, chars }
     }
 
-    /// Returns the characters that have rows: those that stand more than once.
+    /// Returns the characters with rows: those that occur more than once.
     fn chars(&self) -> impl Iterator<Item = char> {
         self.chars.iter().filter(|&(_, &n)| n > 1).map(|(&c, _)| c)
     }
@@ -398,7 +400,7 @@ fn check_size(architecture: &Architecture, vectors: Option<&Vectors>) -> Result<
     }
 }
 
-/// Strict micro-F1 of a network on documents.
+/// Returns the strict micro-F1 of a network on documents.
 fn score(runner: &Runner, reader: &Reader, tags: &TagSet, batch: &NoteBatch, documents: &[Document]) -> f64 {
     let mut kept = Kept::default();
     let read = reader.read(batch, &mut kept.memory);

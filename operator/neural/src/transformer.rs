@@ -1,9 +1,10 @@
-//! `transformer`: a checkpoint of a transformer for token classification as a member.
+//! `transformer`: a transformer checkpoint for token classification as a member.
 //!
-//! A checkpoint is a folder of three files as the usual libraries write them: `config.json` (with `id2label`),
-//! `model.safetensors` and `tokenizer.json`. The networks are candle's; what is Lethe's own is what lies around them:
-//! windows over long notes, sub-words to tokens, labels to spans, and errors that name the file and the key. Each window
-//! goes through the network alone, so a note gets the same spans and the same scores, to the last bit, in every batch.
+//! A checkpoint is a folder of three files in the form that the common libraries write: `config.json` (with
+//! `id2label`), `model.safetensors` and `tokenizer.json`. The networks are candle's; Lethe adds windows over
+//! long notes, the mapping from sub-words to tokens and from labels to spans, and errors that name the file
+//! and the key. Each window goes through the network alone, so a note gets the same spans and scores, to the
+//! last bit, in every batch.
 
 mod alone;
 mod checkpoint;
@@ -38,25 +39,26 @@ pub struct TransformerConfig {
     pub name: String,
     /// The checkpoint's folder.
     pub path: PathBuf,
-    /// SHA-256 of `model.safetensors` in hexadecimal; checked if given, since a checkpoint itself has no digest.
+    /// SHA-256 of `model.safetensors` in hexadecimal; checked if given, since a checkpoint itself has no
+    /// digest.
     #[serde(default)]
     pub digest: Option<String>,
-    /// For labels of the checkpoint, without their `B-` or `I-`, the label of the engine's set. One that is not named
-    /// here goes by its own name, or by the label that stands for it.
+    /// Maps labels of the checkpoint, without their `B-` or `I-`, to labels of the engine's set. A label
+    /// without an entry is mapped by its own name, or to the label that stands for it.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    /// Labels of the checkpoint that are no identifiers, for instance `MISC`.
+    /// Labels of the checkpoint that are not identifiers, for instance `MISC`.
     #[serde(default)]
     pub ignore: BTreeSet<String>,
-    /// Which of a token's sub-words answers for it.
+    /// The sub-word whose answer a token gets.
     #[serde(default)]
     pub align: Align,
-    /// Sub-words that the encoder sees at once, special ones included; as many as the checkpoint has positions for, and
-    /// 512 at most, if not given. Better what the checkpoint was fitted with.
+    /// Sub-words that the encoder sees at once, special ones included; by default the number of the
+    /// checkpoint's positions, at most 512. Preferably the size that the checkpoint was fitted with.
     #[serde(default)]
     pub window: Option<usize>,
-    /// Sub-words that two windows of a long note share; a quarter of the window if not given. Each sub-word's answer
-    /// comes from the window in which it stands farther from the edge.
+    /// Sub-words that two windows of a long note share; by default a quarter of the window. Each sub-word's
+    /// answer comes from the window in which it is farther from the edge.
     #[serde(default)]
     pub overlap: Option<usize>,
 }
@@ -65,20 +67,20 @@ fn default_name() -> String {
     "transformer".to_owned()
 }
 
-/// Which of a token's sub-words answers for it.
+/// The sub-word whose answer a token gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Align {
-    /// The first one: for checkpoints that were fitted on first sub-words alone, as most are.
+    /// The first one, for checkpoints that were fitted only on first sub-words, as most were.
     #[default]
     First,
-    /// The one that is surest of its answer.
+    /// The one with the highest score.
     Max,
 }
 
 impl TransformerConfig {
     /// Returns a digest of the checkpoint's files, for the fingerprint of a configuration: another checkpoint
-    /// under the same path is another member.
+    /// under the same path is a different member.
     ///
     /// # Errors
     /// [`TransformerError::Io`].
@@ -121,7 +123,7 @@ impl TransformerConfig {
         if overlap >= inner {
             return setting(
                 "overlap",
-                format!("must be less than {inner}, what a window holds of the note"),
+                format!("must be less than {inner}, the sub-words of a note in a window"),
             );
         }
         Ok(Transformer {
@@ -140,7 +142,7 @@ impl TransformerConfig {
 pub struct Transformer {
     name: String,
     align: Align,
-    /// Sub-words of the note in a window.
+    /// The sub-words of the note in a window.
     inner: usize,
     overlap: usize,
     encoder: Encoder,

@@ -1,4 +1,4 @@
-//! Fine-tuning (Yang 2019): a trained recurrent member continues training from its weights on other notes.
+//! Fine-tuning (Yang 2019): continues training a recurrent member from its weights on other notes.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,15 +13,15 @@ use crate::settings::{SettingsError, overlay};
 use crate::train::{Data, Schedule, TrainError, warm_start};
 use crate::vectors::Vectors;
 
-/// How a trained member goes on.
+/// The settings of fine-tuning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tuning {
-    /// How it is fitted.
+    /// The training schedule.
     pub schedule: Schedule,
-    /// Where the vectors of new words come from; without it they begin as unknown words were read.
+    /// The source of the vectors of new words; by default they start as unknown words were read.
     pub vectors: Words,
-    /// Whether word vectors are rounded to half precision in the end; as the model's were, if not said.
+    /// Whether word vectors are rounded to half precision at the end; by default as in the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub half: Option<bool>,
 }
@@ -35,11 +35,11 @@ pub struct Words {
     pub file: Option<PathBuf>,
 }
 
-/// Why a network cannot be continued from.
+/// Why training cannot continue from a network.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TuningError {
-    /// It cannot be read.
+    /// The network cannot be read.
     #[error(transparent)]
     Network(#[from] NetworkError),
     /// The training failed.
@@ -48,10 +48,11 @@ pub enum TuningError {
 }
 
 impl Default for Tuning {
-    /// Larger steps and more passes than the first training's: few documents make few steps, and held-out ones choose the
-    /// pass. Chosen by strict F1 on one half of the documents that `benches/adapt/fine-tune` draws its few from, going on
-    /// to the other from 100 of MEDDOCAN. With its 10 documents: 0.829 at 0.005 in 20 passes and 0.826 in 40, 0.829 at 0.002
-    /// in 40 and 0.814 in 15, 0.805 at 0.001 in 40; with 5 of them 0.760 at 0.005 in 20 passes, 0.788 in 40.
+    /// Larger steps and more passes than in the first training: few documents give few steps, and held-out
+    /// ones select the pass. Chosen by strict F1 on one half of the documents from which
+    /// `benches/adapt/fine-tune` draws its few, with a transfer to the other half from 100 of MEDDOCAN. With
+    /// its 10 documents: 0.829 at 0.005 in 20 passes and 0.826 in 40, 0.829 at 0.002 in 40 and 0.814 in 15,
+    /// 0.805 at 0.001 in 40; with 5 of them 0.760 at 0.005 in 20 passes, 0.788 in 40.
     fn default() -> Self {
         Self {
             schedule: Schedule {
@@ -66,7 +67,7 @@ impl Default for Tuning {
 }
 
 impl Tuning {
-    /// Returns the defaults, and what `given` names instead (tables `schedule` and `vectors`, `half`).
+    /// Returns the defaults, overridden by `given` (tables `schedule` and `vectors`, `half`).
     ///
     /// # Errors
     /// [`SettingsError::Key`].
@@ -78,8 +79,8 @@ impl Tuning {
         read.map_err(|error| key(&error))
     }
 
-    /// Continues training the model in `folder`. A training that was killed resumes from `state`, a folder that is there, when it
-    /// is run again with the same model, settings and data.
+    /// Continues training the model in `folder`. A training that was killed resumes from `state`, an existing
+    /// folder, when it is run again with the same model, settings and data.
     ///
     /// # Errors
     /// [`TuningError`].

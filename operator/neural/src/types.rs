@@ -1,4 +1,4 @@
-//! Word types: what a word alone tells a network, worked out once a type.
+//! Word types: the part of a network's input that depends on the word alone, computed once per type.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -6,13 +6,13 @@ use std::hash::{BuildHasherDefault, Hasher};
 use lethe_core::TokenKind;
 use serde::{Deserialize, Serialize};
 
-/// How a word is looked up in the word table.
+/// The form in which a word is looked up in the word table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Casing {
-    /// As written, else in lower case (NeuroNER). Digits are looked up as zeros.
+    /// As written, else in lower case (NeuroNER). Digits count as zeros.
     AsWritten,
-    /// In lower case, digits as zeros (Lample 2016); the case is a feature of its own.
+    /// In lower case, with digits as zeros (Lample 2016); the case is a feature of its own.
     Folded,
 }
 
@@ -27,7 +27,7 @@ impl Casing {
     }
 }
 
-/// Words and characters that have rows of their own. Row 0 of either table is for what has none.
+/// Words and characters with rows of their own. Row 0 of either table is for all others.
 #[derive(Clone, Default)]
 pub(crate) struct Vocabulary {
     words: HashMap<String, u32>,
@@ -35,7 +35,7 @@ pub(crate) struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// Words and characters, in the order of their rows from 1 on.
+    /// Creates the vocabulary from words and characters in the order of their rows, from 1 on.
     pub(crate) fn new<'w>(
         words: impl IntoIterator<Item = &'w str>,
         chars: impl IntoIterator<Item = char>,
@@ -71,14 +71,14 @@ pub(crate) struct Type {
     end: u32,
 }
 
-/// How many ways of writing capitals there are.
+/// The number of capitalisation classes.
 pub(crate) const CAPS: usize = 6;
-/// How many shapes there are.
+/// The number of shapes.
 pub(crate) const SHAPES: usize = 64;
-/// Characters of a word that are read, from its beginning; longer words are no words.
+/// The characters of a word that are read, from its beginning; longer runs are not words.
 const LONGEST: usize = 32;
 
-/// Word types by their first occurrence. Holds words of notes: never printed, never written.
+/// Word types by their first occurrence. Holds words of notes; never printed, never written.
 #[derive(Clone, Default)]
 pub(crate) struct Types {
     places: HashMap<Box<str>, u32, BuildHasherDefault<WordHasher>>,
@@ -87,12 +87,12 @@ pub(crate) struct Types {
 }
 
 impl Types {
-    /// How many.
+    /// Returns the number of types.
     pub(crate) fn len(&self) -> usize {
         self.types.len()
     }
 
-    /// Forgets all.
+    /// Removes all types.
     pub(crate) fn clear(&mut self) {
         self.places.clear();
         self.types.clear();
@@ -144,8 +144,7 @@ impl Types {
     }
 }
 
-/// Returns the way of writing capitals: none, all, first only, a capital first and others, within, no
-/// letters.
+/// Returns the capitalisation class: none, all, first only, a capital first and others, within, no letters.
 fn cap(word: &str) -> u8 {
     let upper = word.chars().filter(|c| c.is_uppercase()).count();
     let lower = word.chars().filter(|c| c.is_lowercase()).count();
@@ -161,7 +160,8 @@ fn cap(word: &str) -> u8 {
     }
 }
 
-/// Word shape: the way of writing capitals and the length for words, the length for numbers, the sign for marks.
+/// Returns the word shape: capitalisation and length for words, length for numbers, the character for
+/// punctuation marks.
 fn shape(word: &str, kind: TokenKind) -> u8 {
     let length = word.chars().count();
     match kind {
@@ -178,7 +178,8 @@ fn shape(word: &str, kind: TokenKind) -> u8 {
     }
 }
 
-/// FxHash (Firefox): words are short and no adversary gains from a slow look-up, whose number is bounded.
+/// FxHash (Firefox): words are short, and an adversary gains nothing from slow look-ups, whose number is
+/// bounded.
 #[derive(Clone, Default)]
 pub(crate) struct WordHasher(u64);
 

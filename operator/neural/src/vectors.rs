@@ -1,4 +1,4 @@
-//! Word vectors: made here or read from the files that other tools write.
+//! Word vectors, trained here or read from the files of other tools.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -21,26 +21,27 @@ pub enum VectorsError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// It is not what it should be.
+    /// The file is invalid.
     #[error("{}, entry {entry}: {problem}", path.display())]
     Entry {
         /// The file.
         path: PathBuf,
-        /// Which word of the file, from 1.
+        /// The index of the word in the file, from 1.
         entry: usize,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: &'static str,
     },
 }
 
 impl Vectors {
-    /// Vectors of `size` numbers for these words, one after another. Of a word that stands twice the first counts.
+    /// Creates vectors of `size` numbers for these words, one after another. If a word occurs twice, the
+    /// first counts.
     ///
     /// # Panics
-    /// If there are not `size` numbers a word.
+    /// If there are not `size` numbers per word.
     pub fn new(words: Vec<String>, size: usize, numbers: Vec<f32>) -> Self {
         assert_eq!(words.len() * size, numbers.len(), "a vector a word");
         let mut places = HashMap::with_capacity(words.len());
@@ -60,7 +61,7 @@ impl Vectors {
         &self.words
     }
 
-    /// Numbers in a vector.
+    /// Returns the size of a vector.
     pub const fn size(&self) -> usize {
         self.size
     }
@@ -71,11 +72,11 @@ impl Vectors {
         Some(&self.numbers[at * self.size..(at + 1) * self.size])
     }
 
-    /// Reads word2vec's text and binary formats, GloVe's and fastText's `.vec`. Only the words for which `wanted` holds
-    /// are kept, so that a file of millions need not fit the memory.
+    /// Reads word2vec's text and binary formats, GloVe's and fastText's `.vec`. Only the words for which
+    /// `wanted` holds are kept, so that a file with millions of words need not fit in memory.
     ///
     /// # Errors
-    /// [`VectorsError`], naming file and entry.
+    /// [`VectorsError`], naming the file and entry.
     pub fn read(path: &Path, wanted: impl Fn(&str) -> bool) -> Result<Self, VectorsError> {
         let bytes = std::fs::read(path).map_err(|source| io(path, source))?;
         let mut reader = Reader {
@@ -98,7 +99,9 @@ impl Vectors {
             reader.text(&mut row)?
         } {
             if *size.get_or_insert(row.len()) != row.len() || row.is_empty() {
-                return Err(reader.fault("it has not as many numbers as the header or the first word"));
+                return Err(
+                    reader.fault("the count of its numbers differs from the header or the first word")
+                );
             }
             if wanted(&word) {
                 words.push(word);
@@ -107,7 +110,7 @@ impl Vectors {
             reader.entry += 1;
         }
         if head.is_some_and(|(count, _)| count != reader.entry - 1) {
-            return Err(reader.fault("the file ends before or after as many words as its header says"));
+            return Err(reader.fault("the number of words differs from the header"));
         }
         Ok(Self::new(words, size.unwrap_or(0), numbers))
     }
@@ -146,7 +149,7 @@ fn io(path: &Path, source: std::io::Error) -> VectorsError {
     }
 }
 
-/// Words and numbers each, if the line says just these.
+/// Returns the numbers of words and of columns, if the line is a header.
 fn header(line: &[u8]) -> Option<(usize, usize)> {
     let mut parts = std::str::from_utf8(line).ok()?.split_whitespace();
     let head = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
@@ -168,7 +171,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the bytes up to `end`, which is passed over; everything that is left if `end` does not occur.
+    /// Returns the bytes up to `end`, which is skipped; everything that is left if `end` does not occur.
     fn until(&mut self, end: u8) -> Option<&'a [u8]> {
         if self.bytes.is_empty() {
             return None;
@@ -216,7 +219,7 @@ impl<'a> Reader<'a> {
         let (numbers, rest) = self
             .bytes
             .split_at_checked(4 * size)
-            .ok_or_else(|| self.fault("the file ends within its numbers"))?;
+            .ok_or_else(|| self.fault("the file ends within an entry"))?;
         self.bytes = rest;
         row.clear();
         row.extend(numbers.as_chunks::<4>().0.iter().map(|&x| f32::from_le_bytes(x)));
@@ -234,7 +237,7 @@ impl<'a> Reader<'a> {
         row.clear();
         for part in parts {
             let number = std::str::from_utf8(part).ok().and_then(|part| part.parse().ok());
-            row.push(number.ok_or_else(|| self.fault("what follows the word is no number"))?);
+            row.push(number.ok_or_else(|| self.fault("the word is not followed by a number"))?);
         }
         self.finite(row)?;
         Ok(Some(word))
@@ -286,9 +289,9 @@ mod tests {
     #[test]
     fn a_file_that_is_cut_or_wrong_is_refused_by_entry() {
         for (bad, entry, problem) in [
-            (&b"2 2\nana 0.5 1\n"[..], 2, "header says"),
-            (b"ana 0.5 1\neva 0.5\n", 2, "as many numbers"),
-            (b"ana 0.5 1\neva x 1\n", 2, "no number"),
+            (&b"2 2\nana 0.5 1\n"[..], 2, "differs from the header"),
+            (b"ana 0.5 1\neva 0.5\n", 2, "count of its numbers"),
+            (b"ana 0.5 1\neva x 1\n", 2, "not followed by a number"),
             (b"ana 0.5 nan\n", 1, "not finite"),
             (b"1 2\nana \x00\x00", 1, "ends within"),
         ] {

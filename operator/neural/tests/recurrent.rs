@@ -1,4 +1,4 @@
-//! Recurrent members from documents to annotations: trained, killed and taken up again, saved, damaged, loaded, run.
+//! Recurrent members from documents to annotations: trained, killed and resumed, saved, damaged, loaded, run.
 #![allow(clippy::unwrap_used, reason = "a step that fails fails the test")]
 
 use std::ops::ControlFlow;
@@ -19,7 +19,7 @@ const SURNAMES: [&str; 8] = [
     "Quiroga", "Salvat", "Moreno", "Gallardo", "Peralta", "Rojo", "Vidal", "Zamora",
 ];
 
-/// Invented notes with a name and a date in each, `n` of them from number `first` on.
+/// Returns invented notes with a name and a date in each, `n` of them from number `first` on.
 fn documents(first: usize, n: usize) -> Vec<Document> {
     let one = |i: usize| {
         let name = format!("{} {}", NAMES[i % 8], SURNAMES[(i / 3) % 8]);
@@ -48,7 +48,7 @@ fn documents(first: usize, n: usize) -> Vec<Document> {
     (first..first + n).map(one).collect()
 }
 
-/// A small network of each kind that trains in a moment.
+/// Returns a small network of each kind that trains quickly.
 fn settings(kind: &str, epochs: u32) -> Recurrent {
     let toml = format!(
         "[architecture]\nword = 12\nchar = 6\nchar_hidden = 5\nlexical = 4\nknowledge = 4\nfield = 3\nhidden = 10\n\
@@ -77,7 +77,7 @@ fn member(network: &Network) -> lethe_neural::NeuralMember {
         .unwrap()
 }
 
-/// Every file of a saved network.
+/// Returns every file of a saved network.
 fn bytes(network: &Network) -> Vec<(String, Vec<u8>)> {
     let folder = tempfile::tempdir().unwrap();
     network.save(folder.path()).unwrap();
@@ -112,7 +112,7 @@ fn every_kind_learns_what_the_notes_show() {
     }
 }
 
-/// Dies after the pass of this number, before its state is saved.
+/// Panics after the pass with this number, before its state is saved.
 struct Killed(u32);
 
 impl Observer for Killed {
@@ -145,7 +145,7 @@ fn a_seed_gives_the_same_bytes_and_so_does_a_training_that_was_killed_twice() {
         bytes(&train("lstm-crf-l", 5, Some(state.path()), &mut count)),
         whole
     );
-    assert_eq!(count.0, 2, "only the passes that were missing were made");
+    assert_eq!(count.0, 2, "only the missing passes were run");
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn a_network_reads_back_the_same_and_a_damaged_one_is_refused() {
     let page = folder.path().join("member.toml");
     let good = std::fs::read_to_string(&page).unwrap();
     for (from, to, problem) in [
-        ("hidden = 10", "hidden = 11", "another shape"),
+        ("hidden = 10", "hidden = 11", "shape or type"),
         ("char = 6", "char = 0", "at least 1"),
         ("layer = 9", "layer = 99999999", "at most 65536"),
         ("format = 1", "format = 99", "model format 99"),
@@ -250,7 +250,8 @@ fn words_of_half_precision_take_half_the_room_and_read_back_the_same() {
         .iter()
         .find(|(name, _)| name == "words.txt")
         .map_or(0, |(_, words)| words.split(|&byte| byte == b'\n').count());
-    // A row a word and one for others, twelve numbers each, two bytes less a number; the header names the type.
+    // One row per word and one for others, with twelve numbers each, of two bytes less per number; the header
+    // names the type.
     let saved = (words + 1) * 12 * 2;
     assert!(size(&whole).abs_diff(size(&half) + saved) < 16);
     let folder = tempfile::tempdir().unwrap();
@@ -328,7 +329,7 @@ fn documents_without_marks_and_vectors_of_another_size_are_refused() {
         .train(&bare, &[], &dictionary, None, &mut NoObserver)
         .unwrap_err()
         .to_string();
-    assert!(message.contains("no marks"), "{message}");
+    assert!(message.contains("no annotations"), "{message}");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("small.vec");
     std::fs::write(&path, "1 3\ndolor 1 2 3\n").unwrap();
@@ -344,7 +345,8 @@ fn documents_without_marks_and_vectors_of_another_size_are_refused() {
     );
 }
 
-/// Notes of another house: a ward in each, which the first house does not mark, and words that it does not have.
+/// Returns notes of another institution: a ward in each, which the first institution does not annotate, and
+/// words that it does not have.
 fn local(n: usize) -> Vec<Document> {
     let mut documents = documents(2000, n);
     for (i, document) in documents.iter_mut().enumerate() {
@@ -409,7 +411,7 @@ fn a_network_goes_on_to_the_same_bytes_killed_or_not_and_says_from_which_model()
         ["FECHAS", "NOMBRE_SUJETO_ASISTENCIA", "HOSPITAL"]
     );
     assert!(whole.training().held_out_f1.unwrap() > 0.9);
-    // Half precision stays: what is rounded again is what was.
+    // Half precision stays: rounding again changes nothing.
     let new = tempfile::tempdir().unwrap();
     whole.save(new.path()).unwrap();
     let weights = std::fs::read(new.path().join("weights.safetensors")).unwrap();
@@ -418,7 +420,7 @@ fn a_network_goes_on_to_the_same_bytes_killed_or_not_and_says_from_which_model()
         head.contains("\"word\":{\"dtype\":\"F16\""),
         "the table of words stays in half precision"
     );
-    // The checkpoint is of a training that goes on from another model.
+    // The checkpoint belongs to a training that continues from another model.
     let another = tempfile::tempdir().unwrap();
     train("lstm-crf-l", 2, None, &mut NoObserver)
         .save(another.path())

@@ -16,7 +16,7 @@ fn weights(all: &[f32]) -> [Weights<'_>; 2] {
 
 const SIZE: usize = 2 * (INPUTS + HIDDEN + 1) * 4 * HIDDEN;
 
-/// The layer's outputs, computed number by number in 64 bits.
+/// Returns the layer's outputs, computed number by number in 64 bits.
 fn plain(bucket: &Bucket, w: [Weights<'_>; 2], inputs: &[f32]) -> Vec<f64> {
     let mut out = vec![0.0; bucket.rows() * 2 * HIDDEN];
     for (s, &length) in bucket.lengths().iter().enumerate() {

@@ -1,24 +1,25 @@
-//! The loss by soft labels: how far the layer's paths are from those that the labels expect.
+//! The loss on soft labels: the distance of the layer's paths from those that the labels expect.
 //!
-//! Labels are shares of tags, token by token. What they expect of transitions is what the product of the tokens' shares
-//! gives over the paths that the scheme allows: labels that know one path alone then give the loss of gold exactly.
+//! Labels are shares of tags, token by token. Their expected transitions are those of the product of the
+//! tokens' shares over the paths that the scheme allows: labels with a single path then give the loss of gold
+//! exactly.
 
 use super::{Allowed, Crf, Grads};
 use crate::bucket::Bucket;
 use crate::kernel::Buffer;
 
-/// A share below this counts as this; the sums have a floor of their own.
+/// The least share; the sums have a floor of their own.
 const LEAST: f32 = 1e-30;
 
 impl Crf {
-    /// Returns the layer that weighs all transitions of the scheme the same.
+    /// Returns the layer with the same weight for all transitions of the scheme.
     pub(crate) fn free(&self, allowed: &Allowed) -> Self {
         let n = self.tags;
         Self::new(self.isa, allowed, &vec![0.0; n * n], &vec![0.0; n], &vec![0.0; n])
     }
 
-    /// As [`Crf::loss`], of `soft` labels: a share of each tag, row by row. The loss is `log Z` less the score that the
-    /// labels expect. `free` is [`Crf::free`].
+    /// Computes [`Crf::loss`] on `soft` labels: a share of each tag, row by row. The loss is `log Z` minus
+    /// the score that the labels expect. `free` is [`Crf::free`].
     pub(crate) fn soft_loss(
         &self,
         free: &Self,

@@ -36,7 +36,7 @@ fn case(isa: Isa, weights: Vec<f32>, emissions: &[f32]) -> Case {
     }
 }
 
-/// Every allowed path of a sequence with its score.
+/// Returns every allowed path of a sequence with its score.
 fn paths(case: &Case, sequence: usize) -> Vec<(Vec<u16>, f64)> {
     let (set, n) = (tags(), tags().len());
     let length = case.bucket.lengths()[sequence];
@@ -136,7 +136,7 @@ fn the_gradient_of_the_loss_equals_finite_differences() {
         all
     };
     for (at, &grad) in grads.iter().enumerate() {
-        // What the scheme forbids has no gradient but gold's, which never takes it.
+        // Forbidden transitions have no gradient; gold never takes them.
         let more = run(&moved(&weights, at, step), &emissions).0;
         let less = run(&moved(&weights, at, -step), &emissions).0;
         let difference = (more - less) / f64::from(2.0 * step);
@@ -158,7 +158,7 @@ fn the_gradient_of_the_loss_equals_finite_differences() {
     }
 }
 
-/// Random shares of the tags, row by row.
+/// Returns random shares of the tags, row by row.
 fn shares(rows: usize) -> Vec<f32> {
     let n = tags().len();
     let mut shares: Vec<f32> = numbers(rows * n, 7)
@@ -172,7 +172,7 @@ fn shares(rows: usize) -> Vec<f32> {
     shares
 }
 
-/// A loss with its gradients: of the scores, of pairs, starts and ends.
+/// Returns a loss with its gradients: of the scores, of pairs, starts and ends.
 fn told(case: &Case, loss: impl Fn(&Crf, &mut Buffer, Grads<'_>) -> f64) -> (f64, Buffer, Vec<f32>) {
     let n = tags().len();
     let mut scores = case.scores.clone();

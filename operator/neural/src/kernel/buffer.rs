@@ -1,4 +1,4 @@
-//! Numbers that begin on a cache line, so that no vector load straddles two.
+//! Numbers aligned to cache lines, so that no vector load straddles two.
 
 use std::ops::{Deref, DerefMut};
 
@@ -15,27 +15,28 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// `len` zeros.
+    /// Creates a buffer of `len` zeros.
     pub fn zeros(len: usize) -> Self {
         let mut buffer = Self::default();
         buffer.reset(len);
         buffer
     }
 
-    /// Makes it `len` zeros long; keeps the memory it has.
+    /// Makes it `len` zeros long; keeps its memory.
     pub fn reset(&mut self, len: usize) {
         self.len = 0;
         self.resize(len);
     }
 
-    /// Makes it `len` long; what is new is zero, what it held stays as it was.
+    /// Makes it `len` long; new numbers are zero, and old ones stay.
     pub fn resize(&mut self, len: usize) {
         let old = self.len.min(len);
         self.reuse(len);
         self[old..].fill(0.0);
     }
 
-    /// Makes it `len` long, for one who writes all of it: what is new may be what an earlier use left there.
+    /// Makes it `len` long, for callers that overwrite all of it: new numbers may be left over from an
+    /// earlier use.
     pub fn reuse(&mut self, len: usize) {
         let lines = len.div_ceil(16);
         if lines > self.lines.len() {

@@ -1,6 +1,7 @@
-//! Which instructions the processor has.
+//! The instruction sets that the processor has.
 
-/// An instruction set that kernels are written for and that this processor has: there is no other way to get one.
+/// An instruction set that kernels are written for and that this processor has: it cannot be constructed
+/// otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Isa(pub(super) Kind);
 
@@ -15,12 +16,12 @@ pub(super) enum Kind {
 }
 
 impl Isa {
-    /// Returns the widest that this processor has.
+    /// Returns the widest instruction set of this processor.
     pub fn best() -> Self {
         Self::all().last().copied().unwrap_or(Self(Kind::Portable))
     }
 
-    /// All that this processor has, the widest last.
+    /// Returns all instruction sets of this processor, the widest last.
     pub fn all() -> Vec<Self> {
         let mut all = vec![Self(Kind::Portable)];
         #[cfg(target_arch = "x86_64")]
@@ -35,7 +36,7 @@ impl Isa {
         all
     }
 
-    /// Its name, for reports.
+    /// Returns its name, for reports.
     pub const fn name(self) -> &'static str {
         match self.0 {
             Kind::Portable => "portable",
@@ -44,7 +45,7 @@ impl Isa {
         }
     }
 
-    /// Numbers in a vector.
+    /// Returns the numbers per vector.
     pub const fn lanes(self) -> usize {
         match self.0 {
             Kind::Portable | Kind::Avx2 => 8,

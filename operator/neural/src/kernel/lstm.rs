@@ -5,7 +5,8 @@ use super::isa::dispatch;
 use super::tile::{BackTask, StepTask, back, step as step_tile};
 use super::{Isa, Matrix};
 
-/// How an LSTM's gates are laid out: a panel holds the input, forget, update and output gate of one vector of units.
+/// The layout of an LSTM's gates: a panel holds the input, forget, update and output gate of one vector of
+/// units.
 #[derive(Clone, Copy, Debug)]
 pub struct Gates {
     /// Units.
@@ -15,18 +16,18 @@ pub struct Gates {
 }
 
 impl Gates {
-    /// Units, padded to whole vectors; padded ones are always 0.
+    /// Returns the number of units, padded to whole vectors; padded ones are always 0.
     pub const fn padded(self) -> usize {
         self.hidden.next_multiple_of(self.isa.lanes())
     }
 
-    /// Columns of the gates of one row.
+    /// Returns the columns of the gates of one row.
     pub const fn width(self) -> usize {
         4 * self.padded()
     }
 
-    /// Runs of columns that stand together in a plain row of four times `hidden` numbers, gate after gate: where each
-    /// begins there, where it begins in the gates, and its length. What no run covers is padding.
+    /// Returns the runs of columns that are contiguous in a plain row of four times `hidden` numbers, grouped
+    /// by gate: the start of each there, its start in the gates, and its length. Other columns are padding.
     pub fn runs(self) -> impl Iterator<Item = (usize, usize, usize)> {
         let (lanes, hidden) = (self.isa.lanes(), self.hidden);
         (0..self.padded() / lanes).flat_map(move |panel| {
@@ -36,7 +37,7 @@ impl Gates {
         })
     }
 
-    /// Puts a plain row into the gates' order.
+    /// Copies a plain row into the gates' order.
     pub fn gather(self, plain: &[f32], out: &mut [f32]) {
         for (from, to, len) in self.runs() {
             out[to..to + len].copy_from_slice(&plain[from..from + len]);
@@ -52,36 +53,36 @@ impl Gates {
     }
 }
 
-/// What a step reads and writes. Rows of `hidden` and `cells` are tokens in time-major order.
+/// The inputs and outputs of a step. Rows of `hidden` and `cells` are tokens in time-major order.
 pub struct Step<'a> {
     /// Sequences that have this step.
     pub rows: usize,
-    /// The first row of the step before; `None` at the sequences' beginning.
+    /// The first row of the previous step; `None` at the sequences' beginning.
     pub from: Option<usize>,
     /// The first row of this step.
     pub to: usize,
     /// Hidden states; a row has `stride` numbers, this direction's begin at `column`.
     pub hidden: &'a mut [f32],
-    /// Length of a row of `hidden`.
+    /// The length of a row of `hidden`.
     pub stride: usize,
-    /// Where this direction begins in a row of `hidden`.
+    /// The first column of this direction in a row of `hidden`.
     pub column: usize,
-    /// Cells, [`Gates::padded`] a row.
+    /// The cells, [`Gates::padded`] per row.
     pub cells: &'a mut [f32],
-    /// The gates' input, [`Gates::width`] a row.
+    /// The gates' input, [`Gates::width`] per row.
     pub gates: &'a mut [f32],
-    /// The row of `gates` that is this step's first.
+    /// The first row of this step in `gates`.
     pub gates_at: usize,
     /// Whether to leave the gates in `gates`, for [`back_step`].
     pub keep: bool,
 }
 
-/// Returns whether rows `from..from + rows` and `to..to + rows` are apart.
+/// Returns whether rows `from..from + rows` and `to..to + rows` do not overlap.
 const fn apart(from: usize, to: usize, rows: usize) -> bool {
     from + rows <= to || to + rows <= from
 }
 
-/// A step forward. `recurrent` is `hidden` rows by [`Gates::width`] columns.
+/// Takes a step forward. `recurrent` is `hidden` rows by [`Gates::width`] columns.
 ///
 /// # Panics
 /// If a slice is too short for its rows or the two steps' rows overlap.
@@ -114,7 +115,7 @@ pub fn step(gates: Gates, recurrent: &Matrix, s: Step<'_>) {
             width,
         );
         if s.from.is_none() {
-            // Nothing comes from before: a product over no terms.
+            // There is no previous step: a product over no terms.
             task.k = 0;
         }
         StepTask {
@@ -134,33 +135,34 @@ pub fn step(gates: Gates, recurrent: &Matrix, s: Step<'_>) {
     unsafe { dispatch!(gates.isa, step_tile(task: StepTask)) }
 }
 
-/// What a backward step reads and writes.
+/// The inputs and outputs of a backward step.
 pub struct Back<'a> {
     /// Sequences that have this step.
     pub rows: usize,
-    /// The first row of the step before in the direction of reading; `None` at the beginning.
+    /// The first row of the previous step in the direction of reading; `None` at the beginning.
     pub from: Option<usize>,
     /// The first row of this step.
     pub to: usize,
     /// The gradient of the hidden states; a row has `stride` numbers, this direction's begin at `column`.
     pub above: &'a [f32],
-    /// Length of a row of `above`.
+    /// The length of a row of `above`.
     pub stride: usize,
-    /// Where this direction begins in a row of `above`.
+    /// The first column of this direction in a row of `above`.
     pub column: usize,
-    /// The gradient of the hidden states that comes from the step after; a row has `after_stride` numbers.
+    /// The gradient of the hidden states from the next step; a row has `after_stride` numbers.
     pub after: &'a [f32],
-    /// Length of a row of `after`.
+    /// The length of a row of `after`.
     pub after_stride: usize,
-    /// Cells, [`Gates::padded`] a row.
+    /// The cells, [`Gates::padded`] per row.
     pub cells: &'a [f32],
-    /// The gradient of the cells from the step after, [`Gates::padded`] a row; becomes that for the step before.
+    /// The gradient of the cells from the next step, [`Gates::padded`] per row; becomes that for the previous
+    /// step.
     pub d_cells: &'a mut [f32],
-    /// The gates; becomes the gradient of their input.
+    /// The gates; they become the gradient of their input.
     pub gates: &'a mut [f32],
 }
 
-/// A step backward through gates and cells.
+/// Takes a step backward through gates and cells.
 ///
 /// # Panics
 /// If a slice is too short for its rows.

@@ -1,15 +1,16 @@
-//! A matrix packed for products from the left.
+//! A packed matrix for products from the left.
 
 use super::isa::dispatch;
 use super::tile::{Task, best, product};
 use super::{Buffer, Isa};
 
-/// How many columns a matrix of `n` columns has once packed: a whole number of panels of four vectors.
+/// Returns the number of columns of a packed matrix with `n` columns: a whole number of panels of four
+/// vectors.
 pub const fn columns(n: usize, isa: Isa) -> usize {
     n.next_multiple_of(4 * isa.lanes())
 }
 
-/// A matrix of `k` rows, in panels of four vectors of columns, each panel row after row.
+/// A matrix of `k` rows, in panels of four vectors of columns, each panel in row-major order.
 ///
 /// Columns beyond the last are padding.
 #[derive(Clone)]
@@ -21,8 +22,8 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// Packs `k` rows of `n` columns, rounded up to whole panels; `fill(row, out)` writes a row, whose padding it finds
-    /// zero.
+    /// Packs `k` rows of `n` columns, rounded up to whole panels; `fill(row, out)` writes a row, whose
+    /// padding is zero.
     pub fn pack(isa: Isa, k: usize, n: usize, mut fill: impl FnMut(usize, &mut [f32])) -> Self {
         let width = 4 * isa.lanes();
         let panels = n.div_ceil(width);
@@ -37,7 +38,7 @@ impl Matrix {
         Self { isa, k, panels, data }
     }
 
-    /// Packs a matrix that stands row after row, `n` columns each; the padding is `pad`.
+    /// Packs a row-major matrix with `n` columns; the padding is `pad`.
     pub fn of_rows(isa: Isa, rows: &[f32], n: usize, pad: f32) -> Self {
         Self::pack(isa, rows.len() / n.max(1), n, |row, line| {
             line[..n].copy_from_slice(&rows[row * n..(row + 1) * n]);
@@ -45,12 +46,12 @@ impl Matrix {
         })
     }
 
-    /// Columns, padding included.
+    /// Returns the number of columns, padding included.
     pub const fn width(&self) -> usize {
         self.panels * 4 * self.isa.lanes()
     }
 
-    /// Rows.
+    /// Returns the number of rows.
     pub const fn k(&self) -> usize {
         self.k
     }
@@ -60,7 +61,8 @@ impl Matrix {
         self.isa
     }
 
-    /// `c += a M` for `rows` rows; `a`'s rows begin `a_stride` apart, `c`'s are [`Matrix::width`] long.
+    /// Computes `c += a M` for `rows` rows; `a`'s rows begin `a_stride` apart, `c`'s are [`Matrix::width`]
+    /// long.
     ///
     /// # Panics
     /// If `a` or `c` is too short.
@@ -71,12 +73,12 @@ impl Matrix {
         }
     }
 
-    /// `c = bias + a M` for `rows` rows, each [`Matrix::width`] long, as `bias` is.
+    /// Computes `c = bias + a M` for `rows` rows, each [`Matrix::width`] long, like `bias`.
     ///
     /// # Panics
     /// As [`Matrix::product`], or if `bias` is too short.
     fn product_from(&self, bias: &[f32], rows: usize, a: &[f32], a_stride: usize, c: &mut [f32]) {
-        assert!(bias.len() >= self.width(), "the bias has a number a column");
+        assert!(bias.len() >= self.width(), "the bias has one number per column");
         if let Some(mut task) = self.task(rows, a, a_stride, c) {
             (task.first, task.first_stride) = (bias.as_ptr(), 0);
             // SAFETY: as in `product`; every row's sums begin with the one row of `bias`, which is long enough.
@@ -84,7 +86,7 @@ impl Matrix {
         }
     }
 
-    /// `c_j += max_k (a_k + M_kj)` for `rows` rows: a step of Viterbi.
+    /// Computes `c_j += max_k (a_k + M_kj)` for `rows` rows: a step of Viterbi.
     ///
     /// # Panics
     /// As [`Matrix::product`].
@@ -143,11 +145,10 @@ pub struct Affine {
 }
 
 impl Affine {
-    /// Creates a packed matrix and what its columns have of themselves; columns that `bias` lacks have
-    /// nothing.
+    /// Creates an affine map; columns without a number in `bias` have none.
     ///
     /// # Panics
-    /// If `bias` has more numbers than the matrix columns.
+    /// If `bias` has more numbers than the matrix has columns.
     pub fn new(matrix: Matrix, bias: &[f32]) -> Self {
         let mut padded = Buffer::zeros(matrix.width());
         padded[..bias.len()].copy_from_slice(bias);
@@ -159,7 +160,7 @@ impl Affine {
         &self.matrix
     }
 
-    /// Puts `a M + b` for `rows` rows of `a`, `a_stride` apart, in place of `out`: rows of [`Matrix::width`].
+    /// Overwrites `out` with `a M + b` for `rows` rows of `a`, `a_stride` apart: rows of [`Matrix::width`].
     ///
     /// # Panics
     /// If `a` is too short.
@@ -168,7 +169,7 @@ impl Affine {
         self.matrix.product_from(&self.bias, rows, a, a_stride, out);
     }
 
-    /// As [`Affine::apply`], behind what `out` has.
+    /// Appends the result of [`Affine::apply`] to `out`.
     ///
     /// # Panics
     /// If `a` is too short.

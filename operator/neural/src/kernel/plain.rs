@@ -5,11 +5,12 @@ use super::isa::dispatch;
 use super::simd::Simd;
 use super::tile::{Task, product};
 
-/// `c += a' b` for `rows` rows of `a` (`a_stride` apart, `m` numbers each) and of `b` (`width` numbers each, a whole
-/// number of panels): the gradient of a matrix from its inputs and its outputs' gradient. `c` has `m` rows of `width`.
+/// Computes `c += a' b` for `rows` rows of `a` (`a_stride` apart, `m` numbers each) and of `b` (`width`
+/// numbers each, a whole number of panels): the gradient of a matrix from its inputs and its outputs'
+/// gradient. `c` has `m` rows of `width`.
 ///
 /// # Panics
-/// If a side is shorter than its shape, or `width` is no whole number of panels.
+/// If a side is shorter than its shape, or `width` is not a whole number of panels.
 #[expect(clippy::too_many_arguments, reason = "the operands of a matrix product")]
 pub fn add_outer(
     isa: Isa,
@@ -32,7 +33,7 @@ pub fn add_outer(
             && c.len() >= m * width,
         "the product's sides have all their rows"
     );
-    // One pointer for reads and writes: a shared one, taken before, would end with the mutable borrow.
+    // One pointer serves for reads and writes: a shared one, taken before, would end with the mutable borrow.
     let c = c.as_mut_ptr();
     let task = Task {
         rows: m,
@@ -64,7 +65,8 @@ struct Run {
 /// `run` must be a valid slice, and the processor must have `S`.
 #[inline(always)]
 unsafe fn over<S: Simd, const TANH: bool>(run: Run) {
-    // No closure: one would not be compiled with the processor's instructions, and each intrinsic in it be a call.
+    // No closure is used: it would not be compiled with the processor's instructions, and each intrinsic in
+    // it would be a call.
     // SAFETY: the function's own contract; the tail goes through a buffer of one vector.
     unsafe {
         let whole = run.len - run.len % S::LANES;
@@ -100,14 +102,14 @@ fn run(values: &mut [f32]) -> Run {
     }
 }
 
-/// Each number's hyperbolic tangent.
+/// Replaces each number by its hyperbolic tangent.
 pub fn tanh_in_place(isa: Isa, values: &mut [f32]) {
     let run = run(values);
     // SAFETY: `run` is a slice; an `Isa` exists only where the processor has it.
     unsafe { dispatch!(isa, tanh(run: Run)) }
 }
 
-/// `e` to each number; what lies beyond -87 or 87 counts as that.
+/// Replaces each number by `e` to its power; numbers beyond -87 or 87 count as these.
 pub fn exp_in_place(isa: Isa, values: &mut [f32]) {
     let run = run(values);
     // SAFETY: as in `tanh_in_place`.

@@ -1,19 +1,19 @@
-//! Vectors of `f32` as the processor has them, and the two functions that gates are made of.
+//! The processor's vectors of `f32`, and the two functions that gates consist of.
 //!
-//! One trait, three widths. Every operation is by intrinsics: what the compiler makes of plain loops under AVX-512 was
-//! measured twenty times slower than this.
+//! One trait, three widths. Every operation is an intrinsic: the compiler's code for plain loops under
+//! AVX-512 was twenty times slower in measurements.
 
 /// A processor's vector of `f32`.
 ///
 /// # Safety
-/// Every method may run only where the processor has the instructions of the implementing type; [`super::Isa`] finds
-/// out which those are. Pointers must be valid for [`Simd::LANES`] numbers.
+/// A method may run only if the processor has the instructions of the implementing type; [`super::Isa`]
+/// detects them. Pointers must be valid for [`Simd::LANES`] numbers.
 pub(super) trait Simd: Copy {
     /// The vector.
     type V: Copy;
-    /// Numbers in it.
+    /// The numbers per vector.
     const LANES: usize;
-    /// Rows of a tile: as many as fit into registers together with four columns of vectors.
+    /// The rows of a tile: as many as fit in registers with four columns of vectors, without spilling.
     const ROWS: usize;
 
     unsafe fn splat(x: f32) -> Self::V;
@@ -22,18 +22,18 @@ pub(super) trait Simd: Copy {
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn sub(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn mul(a: Self::V, b: Self::V) -> Self::V;
-    /// `a * b + c`.
+    /// Returns `a * b + c`.
     unsafe fn fma(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
     unsafe fn min(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn max(a: Self::V, b: Self::V) -> Self::V;
     /// Returns the nearest whole numbers.
     unsafe fn round(a: Self::V) -> Self::V;
-    /// `a * 2^n` for whole `n` from -126 to 126.
+    /// Returns `a * 2^n` for integer `n` from -126 to 126.
     unsafe fn scale(a: Self::V, n: Self::V) -> Self::V;
-    /// Creates a first guess at `1 / a`.
+    /// Returns a first approximation of `1 / a`.
     unsafe fn reciprocal_guess(a: Self::V) -> Self::V;
 
-    /// `1 / a` to about one unit in the last place: the guess and one step of Newton's.
+    /// Returns `1 / a` to about one unit in the last place: the approximation and one Newton step.
     #[inline(always)]
     unsafe fn reciprocal(a: Self::V) -> Self::V {
         // SAFETY: the caller vouches for the instructions.
@@ -44,7 +44,7 @@ pub(super) trait Simd: Copy {
         }
     }
 
-    /// `e^a`, relative error below 2e-7 from -87 to 87, held to that range beyond.
+    /// Returns `e^a`, with a relative error below 2e-7 from -87 to 87; `a` is clamped to that range.
     #[inline(always)]
     unsafe fn exp(a: Self::V) -> Self::V {
         // SAFETY: the caller vouches for the instructions.
@@ -54,7 +54,7 @@ pub(super) trait Simd: Copy {
             // a - n ln 2, with ln 2 in two parts so that the product with n is exact (Cody and Waite 1980).
             let f = Self::fma(n, Self::splat(-0.693_359_4), a);
             let f = Self::fma(n, Self::splat(2.121_944_4e-4), f);
-            // e^f for |f| <= ln 2 / 2: Taylor's series, whose first term left out is below 2e-7.
+            // e^f for |f| <= ln 2 / 2: Taylor's series, whose first omitted term is below 2e-7.
             let mut p = Self::splat(1.0 / 720.0);
             for c in [1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0] {
                 p = Self::fma(p, f, Self::splat(c));
@@ -63,7 +63,7 @@ pub(super) trait Simd: Copy {
         }
     }
 
-    /// `1 / (1 + e^-a)`.
+    /// Returns `1 / (1 + e^-a)`.
     #[inline(always)]
     unsafe fn sigmoid(a: Self::V) -> Self::V {
         // SAFETY: the caller vouches for the instructions.
@@ -74,7 +74,7 @@ pub(super) trait Simd: Copy {
         }
     }
 
-    /// `2 / (1 + e^-2a) - 1`: absolute error below 5e-7.
+    /// Returns `2 / (1 + e^-2a) - 1`, with an absolute error below 5e-7.
     #[inline(always)]
     unsafe fn tanh(a: Self::V) -> Self::V {
         // SAFETY: the caller vouches for the instructions.
@@ -127,7 +127,7 @@ impl Simd for Portable {
     }
     #[inline(always)]
     unsafe fn fma(a: Self::V, b: Self::V, c: Self::V) -> Self::V {
-        // Without the instruction, `mul_add` would be a call a number.
+        // Without the instruction, `mul_add` would be one call per number.
         std::array::from_fn(|i| a[i] * b[i] + c[i])
     }
     #[inline(always)]
@@ -140,7 +140,7 @@ impl Simd for Portable {
     }
     #[inline(always)]
     unsafe fn round(a: Self::V) -> Self::V {
-        // Adding and taking away 1.5 * 2^23 leaves the nearest whole number, ties to even.
+        // Adding and subtracting 1.5 * 2^23 leaves the nearest integer, ties to even.
         a.map(|a| (a + 12_582_912.0) - 12_582_912.0)
     }
     #[inline(always)]

@@ -1,6 +1,6 @@
-//! The inner loops, generic over the vector: a tile of rows by four vectors of columns, held in registers.
+//! The inner loops, generic over the vector: a tile of rows by four vectors of columns, kept in registers.
 //!
-//! Pointers and sizes come from the safe functions of `matrix` and `lstm`, which check them.
+//! The safe functions of `matrix` and `lstm` check pointers and sizes.
 
 use super::simd::Simd;
 
@@ -10,24 +10,24 @@ pub(super) struct Task {
     pub(super) rows: usize,
     pub(super) k: usize,
     pub(super) a: *const f32,
-    /// From a row to the next.
+    /// The distance between rows.
     pub(super) a_stride: usize,
-    /// From a term of the sum to the next.
+    /// The distance between terms of the sum.
     pub(super) a_step: usize,
     pub(super) b: *const f32,
-    /// From a term of the sum to the next.
+    /// The distance between terms of the sum.
     pub(super) b_step: usize,
-    /// From a panel to the next.
+    /// The distance between panels.
     pub(super) b_panel: usize,
     pub(super) panels: usize,
-    /// What a product's sums begin with: `c` itself, or other rows.
+    /// The initial values of a product's sums: `c` itself, or other rows.
     pub(super) first: *const f32,
     pub(super) first_stride: usize,
     pub(super) c: *mut f32,
     pub(super) c_stride: usize,
 }
 
-/// One tile's sums: rows `r` to `r + R` of a panel.
+/// Computes one tile's sums: rows `r` to `r + R` of a panel.
 ///
 /// # Safety
 /// The task's `a` and `b` must hold these rows and this panel.
@@ -69,7 +69,7 @@ unsafe fn tile<S: Simd, const R: usize, const BEST: bool>(
     }
 }
 
-/// Runs `$run::<.., R>` for as many rows as there are left, `S::ROWS` at most.
+/// Runs `$run::<.., R>` for as many rows as remain, at most `S::ROWS`.
 macro_rules! by_rows {
     ($rows:expr, $S:ident, |$r:ident, $R:ident| $body:expr) => {{
         let mut $r = 0;
@@ -81,8 +81,8 @@ macro_rules! by_rows {
                     $body
                 }};
             }
-            // The guards are constants: they keep tiles too high for the registers, which would never run, from taking
-            // part in the registers' allocation for the others.
+            // The guards are constants: they keep tiles that are too high for the registers, which would
+            // never run, out of the register allocation for the others.
             match left {
                 1 => arm!(1),
                 2 if $S::ROWS >= 2 => arm!(2),
@@ -98,7 +98,7 @@ macro_rules! by_rows {
 }
 
 /// # Safety
-/// The task's pointers must hold what it says, `c` apart from the others.
+/// The task's pointers must be valid for its sizes, and `c` must not overlap the others.
 #[inline(always)]
 unsafe fn product_rows<S: Simd, const R: usize, const BEST: bool>(t: Task, r: usize, panel: usize) {
     // SAFETY: the function's own contract; `r + R <= rows` and `panel < panels`.
@@ -147,13 +147,13 @@ pub(super) unsafe fn best<S: Simd>(t: Task) {
     }
 }
 
-/// One time step of an LSTM: `task` is the product of the hidden states before with the recurrent weights, whose `c`
-/// holds the gates' input and, if they are kept, afterwards the gates.
+/// One time step of an LSTM: `task` is the product of the previous hidden states with the recurrent weights,
+/// whose `c` holds the gates' input and, if they are kept, the gates afterwards.
 #[derive(Clone, Copy)]
 pub(super) struct StepTask {
     pub(super) task: Task,
     pub(super) keep: bool,
-    /// The cells before; null at a sequence's beginning.
+    /// The previous cells; null at a sequence's beginning.
     pub(super) cells_before: *const f32,
     pub(super) cells: *mut f32,
     pub(super) cells_stride: usize,
@@ -162,7 +162,7 @@ pub(super) struct StepTask {
 }
 
 /// # Safety
-/// As [`product_rows`]; cells and hidden states must hold `rows` rows of a vector a panel.
+/// As [`product_rows`]; cells and hidden states must hold `rows` rows of one vector per panel.
 #[inline(always)]
 unsafe fn step_rows<S: Simd, const R: usize>(s: StepTask, r: usize, panel: usize) {
     let t = s.task;
@@ -213,25 +213,25 @@ pub(super) unsafe fn step<S: Simd>(s: StepTask) {
 pub(super) struct BackTask {
     pub(super) rows: usize,
     pub(super) panels: usize,
-    /// In: the gates; out: the gradient of what went into them.
+    /// Input: the gates; output: the gradient of their input.
     pub(super) gates: *mut f32,
     pub(super) gates_stride: usize,
-    /// The cells before; null at a sequence's beginning.
+    /// The previous cells; null at a sequence's beginning.
     pub(super) cells_before: *const f32,
     pub(super) cells: *const f32,
     pub(super) cells_stride: usize,
     /// The gradient of the hidden states, from above.
     pub(super) above: *const f32,
     pub(super) above_stride: usize,
-    /// The gradient of the hidden states, from the step after.
+    /// The gradient of the hidden states from the next step.
     pub(super) after: *const f32,
     pub(super) after_stride: usize,
-    /// In and out: the gradient of the cells.
+    /// Input and output: the gradient of the cells.
     pub(super) d_cells: *mut f32,
 }
 
 /// # Safety
-/// The task's pointers must hold `rows` rows each; the processor must have `S`.
+/// The task's pointers must be valid for `rows` rows each; the processor must have `S`.
 #[inline(always)]
 pub(super) unsafe fn back<S: Simd>(b: BackTask) {
     // SAFETY: the function's own contract.

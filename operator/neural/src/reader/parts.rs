@@ -1,4 +1,4 @@
-//! A note's sequences, and a long note read part by part.
+//! A note's sequences, and long notes in parts.
 
 use std::ops::Range;
 
@@ -7,11 +7,11 @@ use lethe_dictionaries::Matcher;
 
 use super::{Form, Memory, Read, Reader};
 
-/// Tokens of a sequence at most: a longer sentence is read in parts.
+/// The most tokens of a sequence: a longer sentence is read in parts.
 pub(crate) const LONGEST: usize = 300;
 
 impl Reader {
-    /// Reads a long note part by part.
+    /// Reads a long note in parts.
     pub(crate) fn parts<'r, 'n>(&'r self, note: NoteView<'n>) -> Parts<'r, 'n> {
         let matcher = self.dictionary.as_ref();
         Parts {
@@ -26,12 +26,12 @@ impl Reader {
     }
 }
 
-/// Gives a note's sequences one after another: sentences, read together while they have at most `window` tokens; parts of
-/// those too long.
+/// Returns a note's sequences in order: sentences, read together up to `window` tokens, and parts of longer
+/// ones.
 #[derive(Default)]
 pub(super) struct Sequences {
     open: Range<usize>,
-    /// What is closed and not given yet.
+    /// Closed tokens that were not returned yet.
     closed: Range<usize>,
     sentence: usize,
 }
@@ -67,7 +67,7 @@ impl Sequences {
     }
 }
 
-/// A long note, read part by part: in the room of a part, whatever its length.
+/// A long note that is read in parts, with the memory of a part, whatever its length.
 pub(crate) struct Parts<'r, 'n> {
     reader: &'r Reader,
     note: NoteView<'n>,
@@ -79,8 +79,8 @@ pub(crate) struct Parts<'r, 'n> {
 }
 
 impl Parts<'_, '_> {
-    /// Returns the next sequences, of at least `size` tokens together where the note has as many: the first
-    /// of them, and what was read, counted from that.
+    /// Returns the next sequences, of at least `size` tokens together if the note has as many: the first
+    /// token, and the tokens read, counted from it.
     pub(crate) fn next(&mut self, size: usize, memory: &mut Memory) -> Option<(usize, Read)> {
         let (first, mut end) = (self.next, self.next);
         let mut read = Read::default();

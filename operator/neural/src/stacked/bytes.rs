@@ -1,4 +1,4 @@
-//! The stacked network as bytes: sizes, labels and numbers, then the SHA-256 digest of all of it.
+//! The stacked network as bytes: sizes, labels and numbers, then the SHA-256 digest of all of them.
 
 use lethe_learn::{Scheme, TagSet};
 use sha2::{Digest as _, Sha256};
@@ -11,22 +11,22 @@ use crate::model::{Params, Tensor};
 /// Name and version of the format.
 const MAGIC: &[u8; 8] = b"lethe-k1";
 
-/// Why there is no stacked network.
+/// Why a stacked network cannot be built or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StackedError {
-    /// A setting has no meaning.
+    /// A setting is invalid.
     #[error("the stacked network: {0}")]
     Setting(&'static str),
-    /// The bytes are no network, or not as they were written.
+    /// The bytes are not a network, or were altered.
     #[error("the stacked network cannot be read: {0}")]
     Damaged(&'static str),
 }
 
 impl Stacked {
     /// Returns the network as bytes, the same for the same network: the format's name, sizes as little-endian
-    /// `u32`, labels as length and UTF-8, parameters as little-endian `f32`, and the SHA-256 digest of what
-    /// is before it.
+    /// `u32`, labels as length and UTF-8, parameters as little-endian `f32`, and the SHA-256 digest of
+    /// everything before it.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         let mut put = |n: usize| bytes.extend_from_slice(&(n as u32).to_le_bytes());
@@ -56,7 +56,7 @@ impl Stacked {
     /// Reads a network.
     ///
     /// # Errors
-    /// [`StackedError::Damaged`] if the bytes are not those that [`Stacked::to_bytes`] has written.
+    /// [`StackedError::Damaged`] if the bytes are not those that [`Stacked::to_bytes`] wrote.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, StackedError> {
         let damaged = StackedError::Damaged;
         let (body, sum) = bytes
@@ -64,7 +64,7 @@ impl Stacked {
             .ok_or(damaged("it was cut short"))?;
         let mut rest = body
             .strip_prefix(MAGIC)
-            .ok_or(damaged("these bytes are of another kind or version"))?;
+            .ok_or(damaged("these bytes have another kind or version"))?;
         if <[u8; 32]>::from(Sha256::digest(body)) != *sum {
             return Err(damaged("it was cut short or altered"));
         }
@@ -90,7 +90,7 @@ impl Stacked {
             tags: tags.len(),
         };
         shape.check().map_err(|_| inconsistent())?;
-        // Sizes within bounds: no product of two of them is beyond 64 bits.
+        // Sizes are within bounds: no product of two of them exceeds 64 bits.
         let total: usize = shape
             .shapes()
             .iter()

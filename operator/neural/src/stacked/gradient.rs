@@ -9,7 +9,7 @@ use crate::model::Params;
 use crate::rng::Rng;
 use crate::tape::{affine, back_affine, lstm, six};
 
-/// How the network is run in training.
+/// The network in training.
 pub(super) struct Learner<'a> {
     pub(super) isa: Isa,
     pub(super) shape: &'a Shape,
@@ -17,16 +17,16 @@ pub(super) struct Learner<'a> {
     pub(super) dropout: f32,
 }
 
-/// A layer that ran forward, with what its gradient needs.
+/// A layer after the forward pass, with the data for its gradient.
 struct Layer {
     at: usize,
     lstm: BiLstm,
     trace: Trace,
-    /// For each direction what each recurrent unit is multiplied with.
+    /// For each direction the factor of each recurrent unit.
     masks: [Vec<f32>; 2],
-    /// Recurrent weights with the masks in them: dropping a unit wherever the next step reads it is dropping its row.
+    /// The recurrent weights multiplied by the masks: dropping a unit for the next step is dropping its row.
     recurrent: [Vec<f32>; 2],
-    /// Hidden states without padding, forward and backward side by side.
+    /// The hidden states without padding, forward and backward concatenated.
     states: Vec<f32>,
 }
 
@@ -39,8 +39,8 @@ impl Layer {
 }
 
 impl Learner<'_> {
-    /// The gradient of the loss of a bucket, added to `grads`; the loss. `predictions` has each row's tags, one a member, `gold`
-    /// each row's tag. `rng` draws what is dropped.
+    /// Adds the gradient of the loss of a bucket to `grads`, and returns the loss. `predictions` has each
+    /// row's tags, one per member, `gold` each row's tag. `rng` draws the dropped units.
     pub(super) fn gradient(
         &self,
         params: &Params,
@@ -146,8 +146,8 @@ impl Learner<'_> {
         }
     }
 
-    /// Returns the gradient of a layer from that of its states ([`columns`] of them a row): added to `grads`;
-    /// that of its inputs, [`columns`] of them a row.
+    /// Adds the gradient of a layer to `grads`, given that of its states ([`columns`] of them per row), and
+    /// returns that of its inputs, [`columns`] of them per row.
     #[expect(clippy::too_many_arguments, reason = "the operands of a layer's gradient")]
     fn backward(
         &self,

@@ -1,10 +1,10 @@
-//! The stacked network at work.
+//! Runs the stacked network.
 //!
-//! What a member's tag puts into the lower layer's gates is one row of a table, computed once; a token's gates are those of
-//! a token of which nobody says anything, and a row more for each member that says something.
+//! The contribution of a member's tag to the lower layer's gates is one row of a table, computed once; a
+//! token's gates are those of a token without predictions, plus one row for each member with a prediction.
 //!
-//! Most sentences are such that nobody says anything of any token. What the network makes of one depends on its length alone
-//! (a sequence's scores are the same in every bucket), so it is worked out once a length.
+//! In most sentences no member predicts anything. The network's output for such a sentence depends on its
+//! length alone (a sequence's scores are the same in every bucket), so it is computed once per length.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -19,7 +19,7 @@ use crate::model::Params;
 use crate::runner::buckets;
 use crate::tape::lstm;
 
-/// Answers to silent sequences are kept up to this length.
+/// The longest sequence without predictions whose output is cached.
 const SILENT: usize = 512;
 
 /// Tags of tokens, and the probability of each token's tag.
@@ -31,17 +31,17 @@ pub(super) struct Runner {
     shape: Shape,
     lower: BiLstm,
     upper: BiLstm,
-    /// The lower layer's gates, for each direction, of a token of which nobody says anything.
+    /// The lower layer's gates, for each direction, of a token without predictions.
     nothing: [Buffer; 2],
-    /// What each row of the table of embeddings adds to them.
+    /// The contribution of each row of the embedding table to them.
     more: [Buffer; 2],
     out: Affine,
     crf: Crf,
-    /// The answers to sequences of which nobody says anything, by length, where one was requested.
+    /// Cached outputs for sequences without predictions, by length.
     silent: Vec<OnceLock<Answer>>,
 }
 
-/// What is reused from call to call.
+/// Buffers that are reused between calls.
 #[derive(Clone, Default)]
 pub struct StackedScratch {
     lower: Trace,
@@ -56,7 +56,7 @@ impl Runner {
     pub(super) fn new(isa: Isa, shape: &Shape, allowed: &Allowed, params: &Params) -> Self {
         let [lower, upper] = slot::LAYERS;
         let lower = BiLstm::new(isa, shape.hidden, lstm(params, lower));
-        // Rows of the matrices above a layer stand where the layer leaves its states.
+        // The rows of the matrices above a layer match the columns of the layer's states.
         let spread = |layer: &BiLstm, rows: &[f32], columns: usize| {
             let mut out = vec![0.0; layer.width() * columns];
             for (unit, row) in rows.chunks_exact(columns).enumerate() {
@@ -107,7 +107,7 @@ impl Runner {
         }
     }
 
-    /// Tags of tokens, and the probability of each token's tag.
+    /// Returns the tags of tokens, and the probability of each token's tag.
     pub(super) fn tag(&self, member_tags: MemberTags<'_>, scratch: &mut StackedScratch) -> Answer {
         let members = self.shape.members;
         let tokens = member_tags.predictions.len() / members;
@@ -136,7 +136,7 @@ impl Runner {
         answer
     }
 
-    /// Runs the network over sequences and writes down what it makes of their tokens.
+    /// Runs the network over sequences, and stores the output for their tokens.
     pub(super) fn ask(
         &self,
         predictions: &[u16],
@@ -163,7 +163,7 @@ impl Runner {
         }
     }
 
-    /// The tags' scores of a bucket.
+    /// Computes the tags' scores of a bucket.
     fn scores(
         &self,
         bucket: &Bucket,

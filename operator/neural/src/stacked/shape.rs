@@ -1,14 +1,15 @@
-//! What the stacked network consists of.
+//! The parameters of the stacked network.
 
 use super::StackedError;
 use crate::model::{Params, Tensor};
 use crate::rng::Rng;
 
-/// Places of the parameters.
+/// The indices of the parameters.
 pub(super) mod slot {
-    /// Embeddings, member after member, tag after tag.
+    /// The embeddings, grouped by member, then by tag.
     pub(in super::super) const TABLE: usize = 0;
-    /// Input, recurrent and bias of the forward, then of the backward direction, of the lower layer and of the upper one.
+    /// Input, recurrent and bias of the forward, then of the backward direction, of the lower layer and of
+    /// the upper one.
     pub(in super::super) const LAYERS: [usize; 2] = [1, 7];
     /// Weights, then biases.
     pub(in super::super) const OUT: usize = 13;
@@ -24,14 +25,14 @@ pub(super) struct Shape {
     pub(super) embedding: usize,
     pub(super) hidden: usize,
     pub(super) members: usize,
-    /// Tags that a member may give.
+    /// The tags of a member.
     pub(super) member_tags: usize,
-    /// Tags that the network gives.
+    /// The tags of the network.
     pub(super) tags: usize,
 }
 
 impl Shape {
-    /// Returns whether every size has a meaning and none is beyond what tags and memory can bear.
+    /// Checks that every size is valid and within the limits of tags and memory.
     pub(super) fn check(&self) -> Result<(), StackedError> {
         let sizes = [
             (self.embedding, 1024),
@@ -49,7 +50,7 @@ impl Shape {
         }
     }
 
-    /// Size of a token's input.
+    /// Returns the size of a token's input.
     pub(super) const fn inputs(&self) -> usize {
         self.members * self.embedding
     }
@@ -57,7 +58,7 @@ impl Shape {
     /// Returns the table's row of a member's tag.
     ///
     /// # Panics
-    /// If the member has no such tag: its neighbour's row would be taken for it.
+    /// If the member does not have this tag: a neighbouring row would be read instead.
     pub(super) fn row(&self, member: usize, tag: u16) -> usize {
         assert!(
             usize::from(tag) < self.member_tags,
@@ -66,7 +67,7 @@ impl Shape {
         member * self.member_tags + usize::from(tag)
     }
 
-    /// Names, rows and columns of the parameters, in the order of [`slot`].
+    /// Returns the names, rows and columns of the parameters, in the order of [`slot`].
     pub(super) fn shapes(&self) -> [(&'static str, usize, usize); 18] {
         let (gates, both) = (4 * self.hidden, 2 * self.hidden);
         [
@@ -91,7 +92,7 @@ impl Shape {
         ]
     }
 
-    /// Parameters to begin with.
+    /// Returns initial parameters.
     pub(super) fn random(&self, seed: u64) -> Params {
         let tensor = |(at, shape): (usize, (&'static str, usize, usize))| {
             Tensor::random(shape, at == slot::TABLE, &mut Rng::new(&[seed, at as u64]))

@@ -23,7 +23,7 @@ fn small() -> StackedSettings {
     }
 }
 
-/// Sentences of random spans, and three members of which each mistakes a span in five, each on its own.
+/// Sentences of random spans, and three members, each of which mistakes one span in five, independently.
 struct Case {
     predictions: Vec<u16>,
     gold: Vec<u16>,
@@ -110,14 +110,14 @@ fn the_gradient_equals_finite_differences_on_every_instruction_set() {
                 dropout,
             };
             let mut params = shape.random(3);
-            // The CRF begins at zero; a gradient there would not tell rows from columns.
+            // The CRF begins at zero; a gradient there would not distinguish rows from columns.
             let mut rng = Rng::new(&[9]);
             for tensor in &mut params.0[slot::OUT_BIAS..] {
                 tensor.data.iter_mut().for_each(|x| *x = rng.unit() - 0.5);
             }
             let gradient = |params: &Params| {
                 let mut grads = params.zeros_like();
-                // The same place draws the same masks.
+                // The same position draws the same masks.
                 let mut rng = Rng::new(&[4]);
                 let loss = learner.gradient(params, &bucket, &predictions, &gold, &mut rng, &mut grads);
                 (loss, grads)
@@ -142,7 +142,7 @@ fn the_gradient_equals_finite_differences_on_every_instruction_set() {
                     moved += usize::from(found.abs() > 1e-2);
                 }
             }
-            assert!(moved > 60, "{moved} of the gradients are more than nothing");
+            assert!(moved > 60, "{moved} of the gradients are nonzero");
         }
     }
 }
@@ -159,7 +159,7 @@ fn the_network_is_right_more_often_than_any_member_that_it_hears() {
         assert!(own > theirs + test.gold.len() / 50, "{own} {theirs}");
     }
     assert!(token_scores.iter().all(|p| (0.0..=1.0).contains(p)));
-    // What it is sure of is right more often than the rest.
+    // Confident predictions are right more often than the rest.
     let rate = |confident: bool| {
         let some = (0..found.len()).filter(|&i| (token_scores[i] > 0.95) == confident);
         let (right, all) = some.fold((0, 0), |(right, all), i| {
@@ -193,7 +193,7 @@ fn a_sequence_gets_the_same_tags_and_scores_alone_and_among_others() {
 fn silence_is_answered_as_the_network_answers_it_among_other_sequences() {
     let network = trained(&case(60, 3), 1);
     let mut test = case(40, 4);
-    // Every other sentence has nothing said of it.
+    // Every other sentence has no predictions.
     for range in test.sequences.iter().step_by(2) {
         test.predictions[3 * range.start..3 * range.end].fill(0);
     }
@@ -237,7 +237,7 @@ fn a_network_read_from_its_bytes_is_the_same_and_damaged_bytes_are_refused() {
 #[test]
 fn a_tag_that_a_member_never_gave_in_training_is_read_as_an_abstention() {
     let mut case = case(60, 8);
-    // The first member never says the tags of the second label.
+    // The first member never predicts the tags of the second label.
     case.predictions
         .iter_mut()
         .step_by(3)

@@ -1,4 +1,4 @@
-//! Training the stacked network: one core, the same numbers for the same seed.
+//! Trains the stacked network on one core, with the same numbers for the same seed.
 
 use std::ops::{ControlFlow, Range};
 
@@ -27,7 +27,7 @@ pub(super) fn check(settings: &StackedSettings) -> Result<(), StackedError> {
     Ok(())
 }
 
-/// Returns the parameters of a network that was fitted.
+/// Returns the fitted parameters of a network.
 pub(super) fn train(
     shape: &Shape,
     tags: &TagSet,
@@ -96,7 +96,8 @@ pub(super) fn train(
     params
 }
 
-/// Gives tags that a member never gave the embedding of its tag 0: theirs is as random as it began.
+/// Sets the embeddings of tags that a member never predicted to that of its tag 0, since they are still
+/// random.
 fn forget_unheard(shape: &Shape, predictions: &[u16], params: &mut Params) {
     let mut met = vec![false; shape.members * shape.member_tags];
     for predictions in predictions.chunks_exact(shape.members) {

@@ -1,4 +1,4 @@
-//! A trained network with room for what other notes bring: words, characters, fields and labels.
+//! Extends a trained network for other notes: new words, characters, fields and labels.
 
 use std::collections::HashSet;
 
@@ -10,17 +10,17 @@ use crate::model::{Model, Params, slot};
 use crate::reader::{field_rows, fields};
 use crate::vectors::Vectors;
 
-/// Tables whose rows beyond the old ones begin as what new words and characters were read as until now.
+/// The tables whose new rows start as the row by which new words and characters were read before.
 const UNKNOWN: usize = 0;
-/// The row of fields that have none of their own.
+/// The row of fields without one of their own.
 const OTHER_FIELD: usize = 1;
 
-/// Returns a network as it was, with rows for the words and characters of these notes and columns for new
-/// tags; and which rows of its word table are new and of a word that the notes have once.
+/// Returns a network extended by rows for the words and characters of these notes and by columns for new
+/// tags; and the rows of its word table that are new and belong to a word that the notes have once.
 ///
-/// Every old number stays. A new word begins with its vector in `vectors`, or as the row by which it was read before, so
-/// that without new labels the network says what it said; scores of new labels begin as those of an untrained network.
-/// `tags` begins with the old ones.
+/// Old numbers do not change. A new word starts with its vector in `vectors`, or with the row by which it was
+/// read before, so that without new labels the network predicts the same; scores of new labels start as in an
+/// untrained network. `tags` begins with the old ones.
 pub(super) fn grow(
     old: &Model,
     batch: &NoteBatch,
@@ -68,7 +68,8 @@ pub(super) fn grow(
         model.params.row_mut(slot::CHAR, i + 1).copy_from_slice(begins);
     }
     if architecture.field > 0 {
-        // Two blocks of rows, this line's and the last one's: the second begins later now.
+        // There are two blocks of rows, for this line and for the last one with a field: the second begins
+        // later now.
         let blocks = |model: &Model| field_rows(model.fields.len()) / 2;
         let (before, now) = (blocks(old), blocks(&model));
         for block in 0..2 {
@@ -126,7 +127,7 @@ mod tests {
         model
     }
 
-    /// Notes with new words, new characters, and a field often enough.
+    /// Returns notes with new words, new characters, and a field that occurs often enough.
     fn batch() -> NoteBatch {
         NoteBatch::from_texts(["Fecha: hoy Ana Zoe zoe ana\n".repeat(9).as_str(), "quux"]).unwrap()
     }
@@ -169,7 +170,8 @@ mod tests {
                     old.params.row(slot::WORD, 1)
                 );
             }
-            // Old fields keep their rows in both blocks, wherever these begin; the new one begins as an unknown one.
+            // Old fields keep their rows in both blocks, wherever these begin; the new one starts as an
+            // unknown one.
             for block in 0..2 {
                 for (now, before) in [(0, 0), (1, 1), (2, 2), (3, 1)] {
                     assert_eq!(

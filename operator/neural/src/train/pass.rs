@@ -1,4 +1,4 @@
-//! One pass: sequences in groups of like length, a step of Adam for each group.
+//! One pass: sequences in groups of similar length, a step of Adam for each group.
 
 use std::ops::Range;
 
@@ -13,10 +13,10 @@ use crate::reader::Memory;
 use crate::rng::Rng;
 use crate::tape::{Gold, Sample, Tape};
 
-/// One pass over the training data; its mean loss a sequence.
+/// Runs one pass over the training data, and returns its mean loss per sequence.
 #[expect(
     clippy::too_many_arguments,
-    reason = "what one pass needs, each of another lifetime"
+    reason = "the parts of one pass have different lifetimes"
 )]
 pub(super) fn pass(
     tape: &Tape<'_>,
@@ -68,7 +68,8 @@ pub(super) fn pass(
     loss / corpus.read.sequences.len().max(1) as f64
 }
 
-/// A step of Adam down a gradient that so many sequences added up to, after so many passes; `words` are their rows.
+/// Takes a step of Adam down a gradient summed over `sequences` sequences, after this many passes; `words`
+/// are their rows.
 pub(super) fn descend(
     state: &mut State,
     grads: &mut Params,

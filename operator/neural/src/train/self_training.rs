@@ -1,8 +1,9 @@
-//! Self-training (Liao 2021): a network continues training with gold of one institute and with predictions, its own or a
-//! teacher's, for notes of another.
+//! Self-training (Liao 2021): continues training a network with gold of one institution and with labels that
+//! the network or a teacher predicts for notes of another.
 //!
-//! A pass reads every sequence with gold once. Each of its steps has one half of such sequences and one half of
-//! pseudo-labelled ones, which are drawn again in every pass. Noise is on in training alone: labels are given without it.
+//! A pass reads every sequence with gold once. Each of its steps has one half of such sequences and one half
+//! of pseudo-labelled ones, which are drawn again in every pass. Noise is on only in training: labels are
+//! predicted without it.
 
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
@@ -27,14 +28,14 @@ use crate::runner::{Kept, Runner};
 use crate::settings::SelfTraining;
 use crate::tape::{Gold, Sample, Tape};
 
-/// What a network trains itself on.
+/// The data of a self-training.
 #[derive(Clone, Copy)]
 pub(crate) struct Ground<'a> {
     /// Data with gold, and the held-out set.
     pub(crate) data: Data<'a>,
-    /// Documents without.
+    /// Documents without gold.
     pub(crate) unlabelled: &'a [Document],
-    /// The teacher, with the network's own tags; the network itself if there is no teacher.
+    /// The member that gives labels, with the network's own tags; by default the network itself.
     pub(crate) teacher: Option<&'a (dyn Marginals + Sync)>,
 }
 
@@ -133,7 +134,7 @@ pub(crate) fn self_train(
         let f1 = scored(&model);
         let better = state.best.as_ref().is_none_or(|(best, _)| f1 > *best);
         state.since = if better { 0 } else { state.since + 1 };
-        // Of equals the later one: it has seen more of the notes without gold.
+        // Of equal passes the later one wins: it has seen more of the notes without gold.
         if state.best.as_ref().is_none_or(|(best, _)| f1 >= *best) {
             state.best = Some((f1, state.params.clone()));
         }
@@ -144,7 +145,8 @@ pub(crate) fn self_train(
             held_out: Some(f1),
         };
         state.ended = observer.epoch(epoch) == ControlFlow::Break(()) || state.since >= settings.patience;
-        // Between two refreshes the labels are those of weights that are gone: no state is kept there.
+        // Between two refreshes the labels are those of weights that no longer exist, so no state is saved
+        // there.
         let whole = state.ended || state.epochs.is_multiple_of(settings.refresh) || taught.is_some();
         if let Some(path) = checkpoint.filter(|_| whole) {
             state.write(path, &fingerprint)?;
@@ -173,11 +175,11 @@ fn words(batch: &NoteBatch) -> Vec<(&str, TokenKind)> {
     words
 }
 
-/// Where the corpus' documents without gold begin.
+/// The position of the documents without gold in the corpus.
 struct Pseudo {
     /// Their first token.
     first: usize,
-    /// How many sequences have gold.
+    /// The number of sequences with gold.
     sequences: usize,
 }
 
@@ -194,7 +196,7 @@ impl Pseudo {
         }
     }
 
-    /// Shares of tags, without noise and without dropout.
+    /// Returns shares of tags, without noise and without dropout.
     fn labels(&self, runner: &Runner, corpus: &Corpus, memory: &Memory, tags: usize) -> Vec<f32> {
         let read = Read {
             sequences: corpus.read.sequences[self.sequences..].to_vec(),
@@ -210,7 +212,7 @@ impl Pseudo {
     }
 }
 
-/// What passes have in common.
+/// The state that passes share.
 struct Trainer<'a> {
     tape: Tape<'a>,
     settings: &'a SelfTraining,
@@ -225,7 +227,7 @@ struct Trainer<'a> {
 }
 
 impl Trainer<'_> {
-    /// One pass over the sequences with gold; its mean loss a sequence.
+    /// Runs one pass over the sequences with gold, and returns its mean loss per sequence.
     fn pass(
         &self,
         labels: &[f32],
@@ -239,7 +241,7 @@ impl Trainer<'_> {
         let (own, others) = self.corpus.read.sequences.split_at(self.pseudo.sequences);
         let half = schedule.batch.div_ceil(2);
         let (own, others) = (groups(own, half, &mut rng), groups(others, half, &mut rng));
-        // Switched words are forgotten after the pass.
+        // Replaced words are removed after the pass.
         let mut memory = self.memory.clone();
         let (mut loss, mut sequences) = (0.0, 0);
         for (i, group) in own.iter().enumerate() {
@@ -266,7 +268,7 @@ impl Trainer<'_> {
 
     #[expect(
         clippy::too_many_arguments,
-        reason = "what one step needs, each of another lifetime"
+        reason = "the parts of one step have different lifetimes"
     )]
     fn step(
         &self,

@@ -1,19 +1,20 @@
 //! Keeps candle's work on the calling thread.
 //!
-//! Lanes already tag on as many threads as the engine was given. candle would spread each product over every core of the
-//! machine, through rayon's pool, and lanes would stand in each other's way. What rayon starts on a thread of a pool
-//! stays in that pool, so a thread that is the only one of its own pool does all of its work itself.
+//! Lanes already tag on as many threads as the engine was given. candle would spread each product over every
+//! core of the machine, through rayon's pool, and lanes would compete. Work that rayon starts on a thread of
+//! a pool stays in that pool, so a thread that is the only one of its own pool does all of its work itself.
 
 use std::cell::OnceCell;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 thread_local! {
-    /// Kept as long as the thread lives. `None` for a thread that is in a pool already: that pool is its caller's choice.
+    /// Kept as long as the thread lives. `None` for a thread that is already in a pool: that pool is its
+    /// caller's choice.
     static POOL: OnceCell<Option<ThreadPool>> = const { OnceCell::new() };
 }
 
-/// Runs `work`, and what it gives to rayon, on this thread.
+/// Runs `work`, including the parts that it gives to rayon, on this thread.
 pub(super) fn alone<T>(work: impl FnOnce() -> T) -> T {
     POOL.with(|pool| {
         pool.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! A checkpoint's folder, and why one cannot be used.
+//! A checkpoint's folder, and the errors of an unusable one.
 
 use std::path::{Path, PathBuf};
 
@@ -17,35 +17,35 @@ pub enum TransformerError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// A key of `config.json` is missing, or what it says cannot be run.
+    /// A key of `config.json` is missing, or its value is not supported.
     #[error("{}: key `{key}` {problem}", path.display())]
     Config {
         /// The file.
         path: PathBuf,
         /// The key.
         key: String,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: String,
     },
-    /// A file is not what its name says, or was cut short.
+    /// A file has another format than its name says, or was truncated.
     #[error("{}: {problem}", path.display())]
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: String,
     },
-    /// A tensor is missing or not as `config.json` describes it.
+    /// A tensor is missing, or differs from its description in `config.json`.
     #[error("{}: tensor `{tensor}` {problem}", path.display())]
     Tensor {
         /// The file.
         path: PathBuf,
         /// The tensor.
         tensor: String,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: String,
     },
     /// The tokenizer cannot be used.
@@ -53,22 +53,22 @@ pub enum TransformerError {
     Tokenizer {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: String,
     },
-    /// A setting does not fit the checkpoint or the label set.
+    /// A setting does not match the checkpoint or the label set.
     #[error("member `{member}`: key `{key}`: {problem}")]
     Setting {
         /// The member's name.
         member: String,
         /// The setting.
         key: &'static str,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: String,
     },
 }
 
-/// A checkpoint's folder, opened.
+/// An opened checkpoint folder.
 pub(super) struct Checkpoint {
     pub(super) folder: PathBuf,
     pub(super) shape: Shape,
@@ -114,12 +114,12 @@ impl Checkpoint {
     }
 }
 
-/// SHA-256 in hexadecimal.
+/// Returns the SHA-256 in hexadecimal.
 fn digest_of(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// SHA-256 over the digests of a checkpoint's files.
+/// Returns the SHA-256 over the digests of a checkpoint's files.
 pub(super) fn fingerprint(folder: &Path) -> Result<String, TransformerError> {
     let mut digests = String::new();
     for name in ["config.json", "model.safetensors", "tokenizer.json"] {

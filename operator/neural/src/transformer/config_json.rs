@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::checkpoint::TransformerError;
 
-/// More than any checkpoint has, and few enough that nothing is set aside for a number that was mistyped.
+/// More than any checkpoint has, and few enough that a mistyped number causes no large allocation.
 const MOST: usize = 1 << 24;
 const MOST_LAYERS: usize = 1 << 10;
 
@@ -27,19 +27,19 @@ impl ConfigJson {
         }
     }
 
-    /// What stands under a key; `null` is nothing.
+    /// Returns the value of a key; `null` counts as missing.
     pub(super) fn get(&self, key: &str) -> Option<&Value> {
         self.keys.get(key).filter(|value| !value.is_null())
     }
 
-    /// Returns a whole number; the other one if it is not given.
+    /// Returns an integer, or `otherwise` if it is missing.
     pub(super) fn number(&self, key: &str, otherwise: Option<usize>) -> Result<usize, TransformerError> {
         let Some(value) = self.get(key) else {
             return otherwise.ok_or_else(|| self.fault(key, "is missing"));
         };
         let number = value.as_u64().and_then(|number| usize::try_from(number).ok());
         match number {
-            None => Err(self.fault(key, "is no whole number")),
+            None => Err(self.fault(key, "is not an integer")),
             Some(number) if number > MOST => Err(self.fault(key, format!("is more than {MOST}"))),
             Some(number) => Ok(number),
         }
@@ -76,24 +76,24 @@ impl ConfigJson {
         }
     }
 
-    /// What a normalisation adds to a variance.
+    /// Returns the number that a normalisation adds to a variance.
     pub(super) fn epsilon(&self, key: &str, otherwise: f64) -> Result<f64, TransformerError> {
         match self.get(key) {
             None => Ok(otherwise),
             Some(value) => (value.as_f64().filter(|&number| number > 0.0 && number < 1.0))
-                .ok_or_else(|| self.fault(key, "is no number between 0 and 1")),
+                .ok_or_else(|| self.fault(key, "is not a number between 0 and 1")),
         }
     }
 
-    /// Returns a text; the other one if it is not given.
+    /// Returns a text, or `otherwise` if it is missing.
     pub(super) fn text(&self, key: &str, otherwise: &'static str) -> Result<&str, TransformerError> {
         match self.get(key) {
             None => Ok(otherwise),
-            Some(value) => value.as_str().ok_or_else(|| self.fault(key, "is no text")),
+            Some(value) => value.as_str().ok_or_else(|| self.fault(key, "is not a string")),
         }
     }
 
-    /// Returns a switch; the other setting if it is not given.
+    /// Returns a switch, or `otherwise` if it is missing.
     pub(super) fn switch(&self, key: &str, otherwise: bool) -> Result<bool, TransformerError> {
         match self.get(key) {
             None => Ok(otherwise),
@@ -103,7 +103,7 @@ impl ConfigJson {
         }
     }
 
-    /// Refuses a key that says anything but this.
+    /// Refuses a key with any other value.
     pub(super) fn only(&self, key: &str, text: &'static str) -> Result<(), TransformerError> {
         if self.text(key, text)? == text {
             Ok(())
@@ -112,9 +112,9 @@ impl ConfigJson {
         }
     }
 
-    /// Names in a list, or in a text between `|`.
+    /// Returns names from a list, or from a string with `|` between.
     pub(super) fn names(&self, key: &str) -> Result<Vec<String>, TransformerError> {
-        let fault = || self.fault(key, "is no list of names");
+        let fault = || self.fault(key, "is not a list of names");
         match self.get(key) {
             None => Ok(Vec::new()),
             Some(Value::String(names)) => {
@@ -126,16 +126,18 @@ impl ConfigJson {
         }
     }
 
-    /// `id2label`, whose keys are the numbers from 0.
+    /// Returns `id2label`, whose keys are the numbers from 0.
     pub(super) fn labels(&self) -> Result<Vec<String>, TransformerError> {
         let key = "id2label";
         let map = self.keys.get(key).ok_or_else(|| self.fault(key, "is missing"))?;
-        let map = map.as_object().ok_or_else(|| self.fault(key, "is no object"))?;
+        let map = map
+            .as_object()
+            .ok_or_else(|| self.fault(key, "is not an object"))?;
         let label = |i: usize| {
             let label = map.get(&i.to_string()).and_then(Value::as_str);
             label
                 .map(str::to_owned)
-                .ok_or_else(|| self.fault(key, format!("has {} labels, but none of number {i}", map.len())))
+                .ok_or_else(|| self.fault(key, format!("has {} labels, but none with number {i}", map.len())))
         };
         (0..map.len()).map(label).collect()
     }

@@ -1,6 +1,7 @@
 //! A network of candle-transformers with a layer of labels on top.
 //!
-//! One window goes through at a time, on the calling thread, so a window's scores depend on nothing but the window.
+//! One window is processed at a time, on the calling thread, so that a window's scores depend on nothing
+//! else.
 
 use candle_core::{Device, Error, Result, Tensor};
 use candle_nn::{LayerNorm, Linear, Module as _, VarBuilder, layer_norm_no_bias, linear, linear_no_bias};
@@ -21,7 +22,7 @@ pub(super) struct Encoder {
 
 #[allow(clippy::large_enum_variant, reason = "one a member")]
 enum Network {
-    /// With what is added to every id.
+    /// With the offset that is added to every id.
     Roberta(XLMRobertaModel, u32),
     Deberta(DebertaV2Model),
     /// With a layer and a normalisation before the labels.
@@ -29,7 +30,7 @@ enum Network {
 }
 
 impl Encoder {
-    /// Takes the tensors out of the checkpoint.
+    /// Takes the tensors from the checkpoint.
     ///
     /// # Errors
     /// [`TransformerError`], naming the file and the tensor.
@@ -45,7 +46,7 @@ impl Encoder {
             Family::Roberta(config) => Network::Roberta(XLMRobertaModel::new(config, vb.pp("roberta"))?, 0),
             Family::Deberta(config) => Network::Deberta(DebertaV2Model::load(vb.pp("deberta"), config)?),
             Family::Modern(config) => {
-                // The network would do without a normalisation that is missing, as only the first layer does.
+                // The network would run without a missing normalisation, which only the first layer may lack.
                 for layer in 1..config.num_hidden_layers {
                     vb.get(shape.hidden, &format!("model.layers.{layer}.attn_norm.weight"))?;
                 }
@@ -63,10 +64,10 @@ impl Encoder {
         })
     }
 
-    /// Scores of labels before softmax, one row a sub-word of the window.
+    /// Returns scores of labels before softmax, one row per sub-word of the window.
     ///
     /// # Errors
-    /// If an id is not of the vocabulary, the window is longer than there are positions, or a score is not finite.
+    /// If an id is not in the vocabulary, the window is longer than the positions, or a score is not finite.
     pub(super) fn scores(&self, window: &[u32]) -> Result<Vec<Vec<f32>>> {
         let rows = alone(|| self.forward(window))?;
         if rows.iter().flatten().all(|score| score.is_finite()) {
@@ -78,7 +79,7 @@ impl Encoder {
 
     fn forward(&self, window: &[u32]) -> Result<Vec<Vec<f32>>> {
         let ids = Tensor::new(window, &Device::Cpu)?.unsqueeze(0)?;
-        // Every sub-word is of the first segment, and none is padding.
+        // Every sub-word is in the first segment, and none is padding.
         let hidden = match &self.network {
             Network::Roberta(roberta, more) => {
                 let ids = ids.broadcast_add(&Tensor::new(*more, &Device::Cpu)?)?;

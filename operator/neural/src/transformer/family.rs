@@ -1,7 +1,7 @@
-//! The architectures that can be run, and what `config.json` must say of each.
+//! The supported architectures, and the values that `config.json` must have for each.
 //!
-//! Each is a network of candle-transformers. What that does not do, or does otherwise than the library that checkpoints
-//! are fitted with, is refused here by its key.
+//! Each is a network of candle-transformers. Settings that it does not support, or treats differently from
+//! the library that checkpoints are fitted with, are refused here by their key.
 
 use candle_nn::Activation;
 use candle_transformers::models::{debertav2, modernbert, xlm_roberta};
@@ -14,9 +14,9 @@ use super::tensors::{Names, Place};
 /// An architecture with its sizes.
 #[derive(Clone, Debug)]
 pub(super) enum Family {
-    /// BERT (Devlin 2019), ELECTRA (Clark 2020) and DistilBERT (Sanh 2019). They are a RoBERTa without a sub-word and a
-    /// position for padding: candle's RoBERTa, whose attention is the faster one, runs them with a row of zeros above
-    /// both tables and every id one higher.
+    /// BERT (Devlin 2019), ELECTRA (Clark 2020) and DistilBERT (Sanh 2019). They are a RoBERTa without a
+    /// sub-word and a position for padding: candle's RoBERTa, whose attention is faster, runs them with a row
+    /// of zeros before both tables and every id one higher.
     Bert(xlm_roberta::Config),
     /// RoBERTa (Liu 2019), XLM-R (Conneau 2020) and CamemBERT (Martin 2020).
     Roberta(xlm_roberta::Config),
@@ -26,26 +26,26 @@ pub(super) enum Family {
     Modern(modernbert::Config),
 }
 
-/// What `config.json` says.
+/// The contents of `config.json`.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
     pub(super) family: Family,
-    /// From the family's names of tensors to the file's.
+    /// Maps the family's names of tensors to the file's.
     pub(super) names: Names,
-    /// Sub-words in the vocabulary.
+    /// The sub-words of the vocabulary.
     pub(super) words: usize,
-    /// Sub-words that it can see at once.
+    /// The most sub-words that it sees at once.
     pub(super) positions: usize,
     pub(super) hidden: usize,
-    /// Labels by index.
+    /// The labels by index.
     pub(super) labels: Vec<String>,
 }
 
-/// `model_type` of what can be run.
+/// The supported values of `model_type`.
 const RUN: &str = "bert, distilbert, electra, roberta, xlm-roberta, camembert, deberta-v2 (which v3 is too) and modernbert can be run";
 
 impl Shape {
-    /// Reads the page.
+    /// Reads `config.json`.
     ///
     /// # Errors
     /// [`TransformerError::Config`], naming the key.
@@ -62,7 +62,7 @@ impl Shape {
         };
         let mut positions = config_json.size("max_position_embeddings")?;
         if let Family::Roberta(config) = &family {
-            // Rows of the table before the first sub-word's: those of padding.
+            // The rows of the table before the first sub-word's are for padding.
             positions = positions
                 .checked_sub(1 + config.pad_token_id as usize)
                 .filter(|&positions| positions > 0)
@@ -111,7 +111,7 @@ fn of_electra_name(name: &str) -> Place {
     renamed(name, "electra")
 }
 
-/// DistilBERT is a BERT without segments, with names of its own.
+/// Maps the names of DistilBERT, which is a BERT without segments and with other names.
 fn of_distilbert_name(name: &str) -> Place {
     if name.contains(".token_type_embeddings.") {
         return Place::Zeros;
@@ -138,7 +138,7 @@ fn of_distilbert_name(name: &str) -> Place {
     Place::Named(name)
 }
 
-/// The function between the two layers of a feed-forward block: exact, by its approximation, or cut off.
+/// The function between the two layers of a feed-forward block: exact GELU, its approximation, or ReLU.
 #[derive(Clone, Copy)]
 enum Bend {
     Gelu,
@@ -151,7 +151,10 @@ fn bend(config_json: &ConfigJson, key: &str) -> Result<Bend, TransformerError> {
         "gelu" => Ok(Bend::Gelu),
         "gelu_new" | "gelu_fast" | "gelu_pytorch_tanh" => Ok(Bend::Tanh),
         "relu" => Ok(Bend::Relu),
-        other => Err(config_json.fault(key, format!("is `{other}`; gelu, gelu_new and relu can be run"))),
+        other => Err(config_json.fault(
+            key,
+            format!("is `{other}`; supported are gelu, gelu_new and relu"),
+        )),
     }
 }
 
@@ -168,7 +171,7 @@ fn of_bert(config_json: &ConfigJson) -> Result<xlm_roberta::Config, TransformerE
     Ok(below(config))
 }
 
-/// With a row above the tables of sub-words and positions.
+/// Returns the configuration with a row before the tables of sub-words and positions.
 fn below(config: xlm_roberta::Config) -> xlm_roberta::Config {
     xlm_roberta::Config {
         vocab_size: config.vocab_size + 1,
@@ -183,7 +186,7 @@ fn of_electra(config_json: &ConfigJson) -> Result<xlm_roberta::Config, Transform
     let size = config_json.size("embedding_size")?;
     if size != config.hidden_size {
         let problem = format!(
-            "is {size}, but `hidden_size` is {}: a small ELECTRA cannot be run",
+            "is {size}, but `hidden_size` is {}: a small ELECTRA is not supported",
             config.hidden_size
         );
         return Err(config_json.fault("embedding_size", problem));
@@ -226,7 +229,7 @@ fn of_roberta(config_json: &ConfigJson) -> Result<xlm_roberta::Config, Transform
         max_position_embeddings: config_json.size("max_position_embeddings")?,
         type_vocab_size: config_json.size_or("type_vocab_size", Some(2))?,
         pad_token_id: u32::try_from(pad)
-            .map_err(|_| config_json.fault("pad_token_id", "is no sub-word's"))?,
+            .map_err(|_| config_json.fault("pad_token_id", "is not the id of a sub-word"))?,
     })
 }
 
@@ -234,19 +237,19 @@ fn of_deberta(config_json: &ConfigJson) -> Result<debertav2::Config, Transformer
     if config_json.number("conv_kernel_size", Some(0))? > 0 {
         return Err(config_json.fault(
             "conv_kernel_size",
-            "is not 0: a DeBERTa with a convolution cannot be run",
+            "is not 0: a DeBERTa with a convolution is not supported",
         ));
     }
     let norm = config_json.text("norm_rel_ebd", "none")?.trim();
     if norm != "none" && norm != "layer_norm" {
         return Err(config_json.fault(
             "norm_rel_ebd",
-            format!("is `{norm}`; none and layer_norm can be run"),
+            format!("is `{norm}`; supported are none and layer_norm"),
         ));
     }
     let kinds = config_json.names("pos_att_type")?;
     if let Some(kind) = kinds.iter().find(|kind| *kind != "c2p" && *kind != "p2c") {
-        return Err(config_json.fault("pos_att_type", format!("has `{kind}`; c2p and p2c can be run")));
+        return Err(config_json.fault("pos_att_type", format!("has `{kind}`; supported are c2p and p2c")));
     }
     let (hidden, heads) = (
         config_json.size("hidden_size")?,
@@ -260,7 +263,7 @@ fn of_deberta(config_json: &ConfigJson) -> Result<debertav2::Config, Transformer
         );
         return Err(config_json.fault("attention_head_size", problem));
     }
-    // Numbers that say "none" by a -1, as by not being there.
+    // A number of -1 means the same as a missing key.
     let signed = |key: &str| match config_json.get(key).map(Value::as_i64) {
         None | Some(Some(..0)) => Ok(-1),
         Some(_) => config_json.number(key, None).map(usize::cast_signed),
@@ -309,22 +312,22 @@ fn of_modernbert(config_json: &ConfigJson) -> Result<modernbert::Config, Transfo
     config_json.only("classifier_activation", "gelu")?;
     for key in ["norm_bias", "attention_bias", "mlp_bias", "classifier_bias"] {
         if config_json.switch(key, false)? {
-            return Err(config_json.fault(key, "is true; only false can be run"));
+            return Err(config_json.fault(key, "is true; only false is supported"));
         }
     }
-    // Newer files have these by the kind of layer.
+    // Newer files have these for each kind of layer.
     for key in ["rope_parameters", "layer_types"] {
         if config_json.get(key).is_some() && config_json.get("global_rope_theta").is_none() {
             return Err(config_json.fault(
                 key,
-                "cannot be read; `global_rope_theta` and `global_attn_every_n_layers` can",
+                "is not supported; use `global_rope_theta` and `global_attn_every_n_layers`",
             ));
         }
     }
     let theta = |key: &str, otherwise: f64| match config_json.get(key) {
         None => Ok(otherwise),
         Some(value) => (value.as_f64().filter(|&theta| theta >= 1.0 && theta.is_finite()))
-            .ok_or_else(|| config_json.fault(key, "is no number from 1")),
+            .ok_or_else(|| config_json.fault(key, "is not a number of at least 1")),
     };
     let global = theta("global_rope_theta", 160_000.0)?;
     Ok(modernbert::Config {

@@ -1,4 +1,4 @@
-//! A checkpoint's labels: read from `id2label`, mapped to the engine's, and put together to spans.
+//! A checkpoint's labels: read from `id2label`, mapped to the engine's, and joined to spans.
 
 use lethe_core::{LabelId, LabelSet};
 use lethe_learn::LabelMap;
@@ -6,17 +6,17 @@ use lethe_learn::LabelMap;
 use super::TransformerConfig;
 use super::checkpoint::{Checkpoint, TransformerError};
 
-/// What the encoder says of a sub-word: its likeliest label, and how likely.
+/// The encoder's answer for a sub-word: its most likely label, and the probability.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Answer {
-    /// Index into `id2label`.
+    /// The index in `id2label`.
     pub(super) label: usize,
-    /// Probability, 0 to 1.
+    /// The probability, 0 to 1.
     pub(super) score: f32,
 }
 
 impl Answer {
-    /// From scores before softmax; the first of equals.
+    /// Computes the answer from scores before softmax; of equal scores the first wins.
     pub(super) fn of(scores: &[f32]) -> Self {
         let (mut label, mut best) = (0, f32::NEG_INFINITY);
         for (i, &score) in scores.iter().enumerate() {
@@ -32,12 +32,13 @@ impl Answer {
     }
 }
 
-/// What a token is: an answer, and whether the same sub-word answered for the token before.
+/// The answer for a token, and whether the same sub-word answered for the previous token.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct TokenAnswer {
     /// The answer.
     pub(super) answer: Answer,
-    /// Whether it is of the sub-word that the token before has its answer from: such a token begins nothing.
+    /// Whether it comes from the sub-word that also answered for the previous token: such a token begins no
+    /// span.
     pub(super) shared: bool,
 }
 
@@ -53,7 +54,8 @@ enum Part {
 pub(super) struct Tags(Vec<Option<(LabelId, Part)>>);
 
 impl Tags {
-    /// Labels are `O` and, in IO, BIO or BILOU (BIOES), a prefix and a name; a name without a prefix is IO.
+    /// Maps labels, which are `O` and, in IO, BIO or BILOU (BIOES), a prefix and a name; a name without a
+    /// prefix is IO.
     pub(super) fn new(
         checkpoint: &Checkpoint,
         config: &TransformerConfig,
@@ -100,8 +102,8 @@ impl Tags {
         named.iter().map(tag).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Calls `found` with first and last token, label and score of each span. What does not follow the scheme is read
-    /// leniently, so that nothing that was tagged is lost. A span's score is the mean of its tokens'.
+    /// Calls `found` with first and last token, label and score of each span. Invalid sequences are read
+    /// leniently, so that no tagged token is lost. A span's score is the mean of its tokens'.
     pub(super) fn spans(
         &self,
         tokens: &[Option<TokenAnswer>],

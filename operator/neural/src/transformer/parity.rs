@@ -1,4 +1,4 @@
-//! Every architecture against the library that checkpoints are fitted with.
+//! Compares every architecture with the library that checkpoints are fitted with.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ mod scores;
 
 use scores::WINDOW;
 
-/// Scores of a checkpoint of these keys.
+/// Returns the scores of a checkpoint with these keys.
 fn scores(keys: Value) -> Vec<Vec<f32>> {
     let (folder, _config) = Tiny::random(keys).made();
     let checkpoint = Checkpoint::read(folder.path(), None).unwrap();
@@ -106,7 +106,12 @@ fn what_a_network_leaves_out_is_refused_by_key() {
         (modern(), "mlp_bias", json!(true), "is true"),
         (modern(), "hidden_activation", json!("relu"), "is not `gelu`"),
         (modern(), "global_attn_every_n_layers", json!(0), "is 0"),
-        (modern(), "local_rope_theta", json!(-1), "is no number from 1"),
+        (
+            modern(),
+            "local_rope_theta",
+            json!(-1),
+            "is not a number of at least 1",
+        ),
     ] {
         let whole = Tiny::roberta();
         keys[key] = value;

@@ -1,4 +1,4 @@
-//! Sub-words: a note's text as the checkpoint's own tokenizer cuts it, and from sub-words back to tokens.
+//! Sub-words: splits a note's text with the checkpoint's own tokenizer, and maps sub-words back to tokens.
 
 use lethe_core::{TagError, Tokens};
 use tokenizers::Tokenizer;
@@ -19,7 +19,7 @@ pub(super) struct Pieces {
 type Encoded = (Vec<u32>, Vec<(usize, usize)>);
 
 impl Pieces {
-    /// Reads `tokenizer.json`. Its truncation and padding are left out: windows take their place.
+    /// Reads `tokenizer.json`. Its truncation and padding are ignored: windows replace them.
     pub(super) fn read(checkpoint: &Checkpoint) -> Result<Self, TransformerError> {
         let path = checkpoint.folder.join("tokenizer.json");
         let bytes = std::fs::read(&path).map_err(|source| TransformerError::Io {
@@ -39,10 +39,10 @@ impl Pieces {
         let words = checkpoint.shape.words;
         if largest >= words {
             return Err(fault(format!(
-                "has a sub-word of id {largest}, but `vocab_size` in config.json is {words}"
+                "has a sub-word with id {largest}, but `vocab_size` in config.json is {words}"
             )));
         }
-        // What stands around any text is what the post-processor puts there.
+        // The post-processor adds the sub-words around any text.
         let framed = tokenizer
             .encode("a", true)
             .map_err(|error| fault(error.to_string()))?;
@@ -50,7 +50,7 @@ impl Pieces {
         let before = special.iter().take_while(|&&special| special == 1).count();
         let after = special.iter().rev().take_while(|&&special| special == 1).count();
         if before + after >= ids.len() {
-            return Err(fault("makes no sub-word of `a`".to_owned()));
+            return Err(fault("gives no sub-word for `a`".to_owned()));
         }
         Ok(Self {
             before: ids[..before].to_vec(),
@@ -59,17 +59,17 @@ impl Pieces {
         })
     }
 
-    /// Special sub-words around a text.
+    /// Returns the number of special sub-words around a text.
     pub(super) const fn special(&self) -> usize {
         self.before.len() + self.after.len()
     }
 
-    /// Special sub-words before a text.
+    /// Returns the number of special sub-words before a text.
     pub(super) const fn before(&self) -> usize {
         self.before.len()
     }
 
-    /// Returns the text's sub-words, without special ones, and the bytes that each stands for.
+    /// Returns the text's sub-words without special ones, and the bytes that each stands for.
     pub(super) fn encode(&self, text: &str) -> Result<Encoded, TagError> {
         let encoding = self.tokenizer.encode(text, false);
         // The library's message could quote the text.
@@ -78,14 +78,14 @@ impl Pieces {
         Ok((encoding.get_ids().to_vec(), encoding.get_offsets().to_vec()))
     }
 
-    /// Sub-words with the special ones around them.
+    /// Returns the sub-words with the special ones around them.
     pub(super) fn framed(&self, ids: &[u32]) -> Vec<u32> {
         [&self.before[..], ids, &self.after[..]].concat()
     }
 }
 
-/// For each token, the answer of one of the sub-words that share a byte with it; `None` where no sub-word does, as for a
-/// character that the tokenizer drops.
+/// Returns, for each token, the answer of one of the sub-words that share a byte with it; `None` if no
+/// sub-word does, as for a character that the tokenizer drops.
 pub(super) fn answers(
     tokens: Tokens<'_>,
     places: &[(usize, usize)],
@@ -95,7 +95,7 @@ pub(super) fn answers(
     let (mut from, mut last) = (0, None);
     let mut answer = |i: usize| {
         let span = tokens.span(i);
-        // Offsets do not fall, but a character of several sub-words is the place of each of them.
+        // Offsets do not decrease, but several sub-words of one character share its bytes.
         while places.get(from).is_some_and(|&(_, end)| end <= span.start()) {
             from += 1;
         }
@@ -130,9 +130,9 @@ mod tests {
 
     #[test]
     fn a_token_has_the_tag_of_its_first_or_its_best_scored_sub_word() {
-        // Tokens: Ruiz (0..4), "." (4..5), Leon (6..10), "é" (11..13) of which no sub-word is made.
+        // Tokens: Ruiz (0..4), "." (4..5), Leon (6..10), "é" (11..13), which has no sub-word.
         let batch = NoteBatch::from_texts(["Ruiz. Leon é"]).unwrap();
-        // Sub-words: Ru, iz., then one of no bytes, then " Leon" with its blank, twice.
+        // Sub-words: Ru, iz., then one without bytes, then " Leon" with its blank, twice.
         let places = [(0, 2), (2, 5), (5, 5), (5, 10), (5, 10)];
         let scores = [0.6, 0.9, 1.0, 0.7, 0.8];
         let pieces: Vec<Answer> = scores

@@ -1,5 +1,5 @@
-//! The tensors of `model.safetensors`, given out as candle's networks ask for them, with errors that name the file and
-//! the tensor.
+//! The tensors of `model.safetensors`, under the names that candle's networks request, with errors that name
+//! the file and the tensor.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,17 +11,17 @@ use candle_nn::{Init, VarBuilder};
 
 use super::checkpoint::TransformerError;
 
-/// Where a tensor is found that a network asks for.
+/// The source of a tensor that a network requests.
 pub(super) enum Place {
     /// Under this name.
     Named(String),
-    /// Under this name, below a row of zeros that the network has and the file has not.
+    /// Under this name, after a row of zeros that the network has and the file lacks.
     Below(String),
-    /// Nowhere: the architecture has no such part, and nothing added is the same as no part.
+    /// None: the architecture has no such part, and zeros have no effect.
     Zeros,
 }
 
-/// A network's names to the file's.
+/// Maps a network's names to the file's.
 pub(super) type Names = fn(&str) -> Place;
 
 /// The tensors of a checkpoint.
@@ -29,15 +29,15 @@ struct Tensors {
     path: PathBuf,
     file: BufferedSafetensors,
     names: Names,
-    /// What was wrong with the tensor that was last refused: candle's own errors have no room for it.
+    /// The problem of the last refused tensor, since candle's own errors cannot hold it.
     fault: Arc<Mutex<Option<TransformerError>>>,
 }
 
-/// Builds a network out of a file's bytes.
+/// Builds a network from a file's bytes.
 ///
 /// # Errors
-/// [`TransformerError::File`] if the bytes are no safetensors, [`TransformerError::Tensor`] if one is missing, has
-/// another shape or type than the network asks for, or holds a number that is not finite.
+/// [`TransformerError::File`] if the bytes are not safetensors, [`TransformerError::Tensor`] if a tensor is
+/// missing, has another shape or type than the network requests, or has a number that is not finite.
 pub(super) fn load<T>(
     path: &Path,
     weights: Vec<u8>,
@@ -49,7 +49,7 @@ pub(super) fn load<T>(
         problem,
     };
     let file = BufferedSafetensors::new(weights)
-        .map_err(|error| broken(format!("not a whole safetensors file: {}", first_line(&error))))?;
+        .map_err(|error| broken(format!("not a complete safetensors file: {}", first_line(&error))))?;
     let fault = Arc::new(Mutex::new(None));
     let tensors = Tensors {
         path: path.to_owned(),
@@ -81,7 +81,8 @@ impl Tensors {
         device: &Device,
     ) -> std::result::Result<Tensor, String> {
         let message = |error: Error| first_line(&error);
-        // What was converted from TensorFlow bears that library's names for a normalisation's weight and bias.
+        // Checkpoints converted from TensorFlow have that library's names for a normalisation's weight and
+        // bias.
         let older = (name.strip_suffix("LayerNorm.weight").map(|stem| (stem, "gamma")))
             .or_else(|| name.strip_suffix("LayerNorm.bias").map(|stem| (stem, "beta")))
             .map(|(stem, part)| format!("{stem}LayerNorm.{part}"));
@@ -92,7 +93,7 @@ impl Tensors {
             && view.shape() != shape.dims()
         {
             return Err(format!(
-                "has the shape {:?}, but config.json makes it {:?}",
+                "has the shape {:?}, but config.json requires {:?}",
                 view.shape(),
                 shape.dims()
             ));
@@ -100,7 +101,7 @@ impl Tensors {
         let kind = view.dtype();
         let tensor = match DType::try_from(kind) {
             Ok(DType::F32 | DType::F16 | DType::BF16) => view.load(device).map_err(message)?,
-            _ => return Err(format!("is stored as {kind:?}; F32, F16 and BF16 can be read")),
+            _ => return Err(format!("is stored as {kind:?}; supported are F32, F16 and BF16")),
         };
         let tensor = tensor.to_dtype(DType::F32).map_err(message)?;
         let numbers = tensor
@@ -108,7 +109,7 @@ impl Tensors {
             .and_then(|flat| flat.to_vec1::<f32>())
             .map_err(message)?;
         if numbers.iter().any(|number| !number.is_finite()) {
-            return Err("holds a number that is not finite".to_owned());
+            return Err("has a number that is not finite".to_owned());
         }
         Ok(tensor)
     }

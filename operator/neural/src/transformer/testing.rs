@@ -1,4 +1,4 @@
-//! Small checkpoints that tests make: BERT over WordPiece, and every architecture over bytes.
+//! Small checkpoints for tests: BERT over WordPiece, and every architecture over bytes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::kernel::tests::numbers;
 /// Tensors by name: shape and numbers.
 pub(super) type Weights = BTreeMap<String, (Vec<usize>, Vec<f32>)>;
 
-/// What goes into a checkpoint's folder.
+/// The contents of a checkpoint's folder.
 #[derive(Clone)]
 pub(super) struct Tiny {
     pub(super) config: Value,
@@ -27,7 +27,7 @@ pub(super) const LABELS: [&str; 5] = ["O", "B-DATE", "I-DATE", "B-PER", "I-PER"]
 
 const HIDDEN: usize = 24;
 const INNER: usize = 48;
-/// Sub-words of the random ones: 256 bytes and four special ones.
+/// The sub-words of the random ones: 256 bytes and four special ones.
 const WORDS: usize = 260;
 const POSITIONS: usize = 66;
 const PARTS: [&str; 3] = ["query", "key", "value"];
@@ -54,8 +54,8 @@ fn table(shapes: &mut Shapes, name: &str, rows: usize) {
     shapes.push((format!("{name}.weight"), vec![rows, HIDDEN]));
 }
 
-/// Returns the tensors of BERT and of those that name theirs in its way; `parts` of attention are query, key
-/// and value, and for DeBERTa more of the kind.
+/// Returns the tensors of BERT and of architectures with the same names; `parts` of attention are query, key
+/// and value, and further ones for DeBERTa.
 fn usual(config: &Value, prefix: &str, parts: &[&str]) -> Shapes {
     let number = |key: &str| config[key].as_u64().map_or(0, |n| n as usize);
     let (mut shapes, embeddings) = (Shapes::new(), format!("{prefix}.embeddings"));
@@ -194,7 +194,7 @@ fn config(keys: Value, words: usize, positions: usize) -> Value {
 }
 
 impl Tiny {
-    /// A tensor's numbers follow from its name: `examples/reference.py` makes the same.
+    /// A tensor's numbers follow from its name: `examples/reference.py` computes the same.
     fn new(config: Value, mut shapes: Shapes, tokenizer: Value, scale: f32) -> Self {
         dense(&mut shapes, "classifier", LABELS.len(), HIDDEN);
         let tensor = |(name, shape): (String, Vec<usize>)| {
@@ -215,8 +215,8 @@ impl Tiny {
         }
     }
 
-    /// Creates a BERT that calls a sub-word by its own class whatever is around it: the first piece of a
-    /// number `B-DATE`, the others `I-DATE`, "tessa" `B-PER`, "har" `I-PER`, and all else, "##grove" too,
+    /// Creates a BERT that labels each sub-word by its own class, without context: the first piece of a
+    /// number `B-DATE`, the others `I-DATE`, "tessa" `B-PER`, "har" `I-PER`, and all others, also "##grove",
     /// `O`.
     pub(super) fn lookup() -> Self {
         let mut vocabulary: Vec<(String, usize)> = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "##grove"]
@@ -230,7 +230,7 @@ impl Tiny {
             .collect();
         let tokenizer = json!({
             "version": "1.0",
-            // As many checkpoints are saved: cut to a length, which windows make needless.
+            // Many checkpoints are saved with truncation, which windows make unnecessary.
             "truncation": {"direction": "Right", "max_length": 8, "strategy": "LongestFirst", "stride": 0},
             "padding": null,
             "added_tokens": [special(0, "[PAD]"), special(1, "[UNK]"), special(2, "[CLS]"), special(3, "[SEP]")],

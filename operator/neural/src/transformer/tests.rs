@@ -14,7 +14,7 @@ fn labels() -> LabelSet {
     LabelSet::i2b2_2014()
 }
 
-/// Spans by text and label.
+/// Returns the spans by text and label.
 fn found(member: &Transformer, text: &str) -> Vec<(String, String)> {
     let batch = NoteBatch::from_texts([text]).unwrap();
     let labels = labels();
@@ -45,7 +45,7 @@ fn sub_words_become_tokens_and_tokens_spans_with_the_engines_labels() {
     let (_folder, config) = Tiny::lookup().made();
     let member = config.build(&labels()).unwrap();
     assert_eq!(member.name(), "transformer");
-    // "Hargrove" is "har" and "##grove": its first sub-word answers, and carries Tessa's span on.
+    // "Hargrove" is "har" and "##grove": its first sub-word answers, and continues Tessa's span.
     assert_eq!(
         found(&member, "\u{feff}Señora TESSA Hargrove, tel. 1961"),
         owned(&[("TESSA Hargrove", "PATIENT"), ("1961", "DATE")])
@@ -91,7 +91,7 @@ fn members_of_either_kind_conform() {
     }
 }
 
-/// Every architecture, with random weights.
+/// Returns every architecture with random weights.
 fn each() -> [Tiny; 5] {
     let relative = json!({"model_type": "deberta-v2", "relative_attention": true, "pos_att_type": "p2c|c2p", "position_buckets": 8, "share_att_key": true, "position_biased_input": false, "type_vocab_size": 0});
     [
@@ -136,12 +136,12 @@ fn a_note_has_the_same_scores_to_the_last_bit_in_every_batch() {
     }
 }
 
-/// Set in a process of its own, to the file that the scores go to.
+/// Set in a separate process, to the file for the scores.
 const SCORES: &str = "LETHE_TEST_SCORES";
 
 #[test]
 fn scores_are_the_same_to_the_last_bit_for_any_number_of_threads() {
-    // Large enough that candle shares its products out.
+    // Large enough that candle would distribute its products.
     let mut tiny = Tiny::roberta();
     let wide = |rows: usize| numbers(rows * 24, 3);
     tiny.config["intermediate_size"] = json!(4096);
@@ -240,7 +240,7 @@ fn a_file_that_is_missing_or_cut_short_is_refused_by_name() {
 #[test]
 fn weights_of_another_digest_are_refused() {
     let (_folder, mut config) = Tiny::lookup().made();
-    // SHA-256 of nothing.
+    // The SHA-256 of an empty input.
     config.digest = Some("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855".to_owned());
     let message = config
         .build(&labels())
@@ -270,7 +270,7 @@ fn a_key_that_is_missing_or_cannot_be_run_is_refused_by_name() {
         ),
         ("hidden_act", json!("mish"), "is `mish`"),
         ("hidden_size", json!(null), "is missing"),
-        ("hidden_size", json!("24"), "no whole number"),
+        ("hidden_size", json!("24"), "not an integer"),
         ("num_hidden_layers", json!(0), "is 0"),
         ("num_hidden_layers", json!(1 << 20), "is more than 1024"),
         ("hidden_size", json!(1_u64 << 40), "is more than 16777216"),
@@ -280,8 +280,8 @@ fn a_key_that_is_missing_or_cannot_be_run_is_refused_by_name() {
             "does not divide `hidden_size`, 24",
         ),
         ("position_embedding_type", json!("relative_key"), "not `absolute`"),
-        ("layer_norm_eps", json!(-1), "no number between 0 and 1"),
-        ("id2label", json!(null), "is no object"),
+        ("layer_norm_eps", json!(-1), "not a number between 0 and 1"),
+        ("id2label", json!(null), "is not an object"),
         (
             "id2label",
             json!({"0": "O", "2": "PER"}),

@@ -1,10 +1,11 @@
-//! Windows over a note that is longer than the encoder sees at once.
+//! Windows over a note that is longer than the encoder's input.
 
 use std::ops::Range;
 
-/// For `count` sub-words: windows of `size`, each sharing `overlap` with the next (the last one more, so that it is as
-/// full as the others), and for each the sub-words that it answers for: those for which it is the window in which they
-/// stand farther from an edge, so the middle of the shared part divides two neighbours. A note's own ends are no edges.
+/// Returns, for `count` sub-words, windows of `size`, each sharing `overlap` with the next (the last one
+/// more, so that it is as full as the others), and for each the sub-words that it answers for: those that are
+/// farther from an edge in it than in its neighbours, so that the middle of the shared part divides two
+/// windows. A note's own ends are not edges.
 pub(super) fn windows(
     count: usize,
     size: usize,
@@ -14,7 +15,7 @@ pub(super) fn windows(
     let beyond = count.saturating_sub(size).div_ceil(stride);
     let start = move |window: usize| (window * stride).min(count.saturating_sub(size));
     let end = move |window: usize| (start(window) + size).min(count);
-    // Between window `w - 1` and window `w`.
+    // The border between window `w - 1` and window `w`.
     let border = move |window: usize| match window {
         0 => 0,
         _ if window > beyond => count,
@@ -62,7 +63,8 @@ mod tests {
                     prop_assert!(seen.contains(&piece));
                     let others = all.iter().filter(|(seen, _)| seen.contains(&piece));
                     let most = others.map(|(seen, _)| context(seen, piece)).max().unwrap();
-                    // Two windows in which it stands equally far, or a step from it, are as good.
+                    // Two windows in which it is equally far from an edge, or one step apart, are equally
+                    // good.
                     prop_assert!(context(seen, piece).saturating_add(1) >= most);
                 }
             }

@@ -1,4 +1,4 @@
-//! Scores by the library that checkpoints are fitted with: `examples/reference.py` makes this file.
+//! Scores by the library that checkpoints are fitted with: `examples/reference.py` generates this file.
 #![allow(
     clippy::excessive_precision,
     clippy::unreadable_literal,
