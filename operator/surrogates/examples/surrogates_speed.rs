@@ -1,6 +1,7 @@
-//! What a surrogate costs: nanoseconds a span, a kind each, with a keyed hash of the caller's.
+//! Measures the cost of surrogates: nanoseconds per span for each kind, with a keyed hash.
 //!
-//! The thread's own time is measured where the system tells it (Linux), so that a busy machine gives the same figures.
+//! It measures the thread's CPU time where the system provides it (Linux), so that a busy machine gives the
+//! same results.
 //!
 //! ```text
 //! cargo run --release -p lethe-surrogates --example surrogates_speed
@@ -15,7 +16,7 @@ use lethe_dictionaries::Dictionary;
 use lethe_surrogates::{About, Draw, Kind, KnownNames, Real, Surrogates};
 use sha2::{Digest, Sha256};
 
-/// A hash over a secret prefix, to stand for the caller's function.
+/// A hash over a secret prefix that stands for the caller's function.
 struct Keyed(Sha256);
 
 impl Draw for Keyed {
@@ -29,7 +30,7 @@ impl Draw for Keyed {
     }
 }
 
-/// About as often as in discharge summaries: names and dates make most spans.
+/// About the distribution in discharge summaries: most spans are names and dates.
 const SPANS: &[(Kind, &str)] = &[
     (Kind::Patient, "Okafor, Adaeze N."),
     (Kind::Patient, "Ms. Okafor"),
@@ -52,7 +53,7 @@ const SPANS: &[(Kind, &str)] = &[
     (Kind::Username, "mtlindqvist7"),
 ];
 
-/// Time that this thread has run.
+/// The CPU time of this thread.
 struct Timer(Instant, Option<u64>);
 
 impl Timer {
@@ -68,9 +69,9 @@ impl Timer {
     }
 }
 
-/// Nanoseconds on a processor, by the scheduler's own count.
+/// Returns the CPU time in nanoseconds, as the scheduler counts it.
 fn ran() -> Option<u64> {
-    // What runs is counted at the scheduler's next tick or turn: yielding makes it so.
+    // The scheduler updates the count at its next tick or switch: yielding causes one.
     std::thread::yield_now();
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split(' ').next()?.parse().ok()
@@ -105,7 +106,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         black_box(Real::new(mentions, taken));
     }
     println!(
-        "real values       {:>9.0} ns a note",
+        "real values       {:>9.0} ns per note",
         start.seconds() * 1e9 / f64::from(ROUNDS)
     );
 
@@ -136,6 +137,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{:<17} {each:>9.0} ns  {} bytes", kind.label(), text.len());
         total += each;
     }
-    println!("mean              {:>9.0} ns a span", total / SPANS.len() as f64);
+    println!(
+        "mean              {:>9.0} ns per span",
+        total / SPANS.len() as f64
+    );
     Ok(())
 }

@@ -1,7 +1,8 @@
-//! Ages over 89 become "90 or older": 45 CFR 164.514(b)(2)(i)(C). 89 and below stay as they are written.
+//! Ages over 89 become "90 or older": 45 CFR 164.514(b)(2)(i)(C). Ages of 89 and below stay unchanged.
 //!
-//! An age is read as numbers with units ("94", "ninety-four years", "94 años", "1100 months", "89 y 11 m"). Text in which no
-//! number is understood gives `None`, and the caller writes a tag: an age that cannot be read cannot be shown to be 89.
+//! An age is parsed as numbers with units ("94", "ninety-four years", "94 años", "1100 months", "89 y 11 m").
+//! Text without a number that can be parsed gives `None`, and the caller writes a tag, since an age that
+//! cannot be parsed may be over 89.
 
 mod numbers;
 
@@ -9,19 +10,19 @@ use lethe_text::fold;
 
 use self::numbers::{Token, tokens};
 
-/// The last age that may be shown, in years.
+/// The highest age that may be shown, in years.
 const LAST: u32 = 89;
 
-/// Returns the age as it may be shown under Safe Harbor: the text itself if every age in it is 89 or below,
-/// else the same in words of the same language with "90 or older" ("90 años o más"). `None` if the text is
-/// not understood.
+/// Returns the age in the form that Safe Harbor allows: the text itself if every age in it is 89 or below,
+/// else the same in words of the same language with "90 or older" ("90 años o más"). `None` if the text
+/// cannot be parsed.
 pub fn generalise(text: &str) -> Option<String> {
     let read = read(text)?;
     if read.ages.iter().all(|&age| age <= LAST) && !read.open_above {
         return Some(text.to_owned());
     }
     let lowest = read.ages.iter().copied().min().unwrap_or(LAST + 1);
-    // "over 89" is 90 or older; the lower end of "85 to 93" still says nothing that is not allowed.
+    // "over 89" is 90 or older; the lower end of "85 to 93" reveals nothing that is not allowed.
     let floor = if read.ages.len() > 1 && lowest <= LAST {
         lowest
     } else {
@@ -30,7 +31,7 @@ pub fn generalise(text: &str) -> Option<String> {
     Some(word(text, &read, floor))
 }
 
-/// Returns whether the text shows an age over 89; `None` if it is not understood.
+/// Returns whether the text shows an age over 89; `None` if it cannot be parsed.
 pub fn is_over_89(text: &str) -> Option<bool> {
     read(text).map(|read| read.open_above || read.ages.iter().any(|&age| age > LAST))
 }
@@ -38,10 +39,10 @@ pub fn is_over_89(text: &str) -> Option<bool> {
 struct Read {
     /// Ages in whole years, in the order of the text.
     ages: Vec<u32>,
-    /// "over 89", "≥ 89": ages above what is written.
+    /// "over 89", "≥ 89": ages above the number.
     open_above: bool,
     spanish: bool,
-    /// A word for years stands in the text.
+    /// The text has a word for years.
     years: bool,
     /// "in her nineties": the words before the number belong to the phrase.
     decade: bool,
@@ -69,10 +70,10 @@ fn read(text: &str) -> Option<Read> {
             Token::Number { value, spanish, .. } => {
                 read.spanish |= *spanish;
                 let unit = unit(&tokens, at);
-                // "11 m" behind years is the rest of one age, and so are days behind months.
+                // "11 m" after years belongs to the same age, and so do days after months.
                 let rest = !read.ages.is_empty() && !unit.is_years() && unit != Unit::None;
                 if !rest {
-                    // "94 M" is a man or, in Spanish, a woman rather than so many months.
+                    // "94 M" is a man or, in Spanish, a woman rather than a number of months.
                     if *value > LAST && unit != Unit::Years && is_sex(&tokens, at) {
                         return None;
                     }
@@ -85,7 +86,7 @@ fn read(text: &str) -> Option<Read> {
                 read.ages.push(if *value >= 90 { LAST + 1 } else { *value });
             }
             Token::Over => over = true,
-            // "85+" and "89 or older" say no more than "over" does.
+            // "85+" and "89 or older" mean the same as "over".
             Token::Plus => {
                 read.open_above |= read.ages.last().is_some_and(|&age| age >= LAST);
             }
@@ -102,7 +103,7 @@ fn read(text: &str) -> Option<Read> {
                 }
                 _ => {}
             },
-            // A run of four digits is a year of birth or an error, no age.
+            // A run of four digits is a year of birth or an error, not an age.
             Token::Long => return None,
             Token::Mark => {}
         }
@@ -129,12 +130,12 @@ impl Unit {
         matches!(self, Self::Years | Self::None)
     }
 
-    /// Whole years in `value` of this unit; `None` for an age that nobody has.
+    /// Returns `value` of this unit in whole years; `None` for an impossible age.
     fn whole_years(self, value: u32) -> Option<u32> {
         match self {
             Self::None | Self::Years => (value < 1000).then_some(value),
             Self::Months => Some(value / 12),
-            // The shortest year: no age over 89 is taken for one below.
+            // The shortest year is used, so that no age over 89 counts as lower.
             Self::Weeks => Some(value.saturating_mul(7) / 365),
             Self::Days => Some(value / 365),
             Self::Hours => Some(value / (365 * 24)),
@@ -142,7 +143,7 @@ impl Unit {
     }
 }
 
-/// Returns the unit behind the number, over a hyphen or a blank.
+/// Returns the unit after the number, across a hyphen or a blank.
 fn unit(tokens: &[Token<'_>], at: usize) -> Unit {
     let behind = tokens
         .iter()
@@ -161,12 +162,12 @@ fn unit(tokens: &[Token<'_>], at: usize) -> Unit {
     }
 }
 
-/// Returns whether a single letter that is a sex as well as a unit stands behind the number.
+/// Returns whether a single letter that is both a sex and a unit follows the number.
 fn is_sex(tokens: &[Token<'_>], at: usize) -> bool {
     matches!(tokens.get(at), Some(Token::Word("m" | "w" | "h")))
 }
 
-/// "90 or older" to stand where `text` stood.
+/// Returns "90 or older" as a replacement of `text`.
 fn word(text: &str, read: &Read, floor: u32) -> String {
     let worded = match (read.spanish, read.years || read.decade) {
         (true, true) => format!("{floor} años o más"),

@@ -2,25 +2,26 @@
 
 use lethe_text::check;
 
-/// A scheme with check characters. Functions take letters and digits only, ASCII capitals.
+/// A scheme with check characters. Its functions take only ASCII letters and digits, in capitals.
 #[derive(Clone, Copy)]
 pub(crate) struct Scheme {
-    /// Whether the check characters are right.
+    /// Returns whether the check characters are right.
     pub(crate) holds: fn(&[u8]) -> bool,
-    /// Where the check characters stand, from the start or, negative, from the end.
+    /// The positions of the check characters, from the start or, if negative, from the end.
     pub(crate) check: &'static [isize],
-    /// What a check character can be.
+    /// The possible check characters.
     pub(crate) alphabet: &'static [u8],
-    /// Leading characters that say the kind and stay: a country, the entity of a provider number.
+    /// The number of leading characters that give the kind and stay: a country, the entity type of a provider
+    /// number.
     pub(crate) kept: usize,
-    /// Letters that the scheme has.
+    /// The letters of the scheme.
     pub(crate) letters: &'static [u8],
 }
 
 const DIGITS: &[u8] = b"0123456789";
 pub(crate) const ALL: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/// The schemes, the strictest first: a number that satisfies several is taken for the first.
+/// The schemes, the strictest first: a number that satisfies several belongs to the first.
 const SCHEMES: &[Scheme] = &[
     // ISO 13616: IBAN.
     Scheme {
@@ -62,7 +63,7 @@ const SCHEMES: &[Scheme] = &[
         kept: 0,
         letters: ALL,
     },
-    // CMS: Medicare Beneficiary Identifier. It has no check digit, only letters that it never has.
+    // CMS: Medicare Beneficiary Identifier. It has no check digit, only letters that it excludes.
     Scheme {
         holds: check::mbi,
         check: &[],
@@ -105,7 +106,7 @@ fn all_digits(solid: &[u8]) -> bool {
     solid.iter().all(u8::is_ascii_digit)
 }
 
-/// Numbers of eight digits or more: one in ten of all numbers satisfies the formula by chance.
+/// Checks numbers of eight digits or more; one in ten of all numbers satisfies the formula by chance.
 fn luhn(solid: &[u8]) -> bool {
     solid.len() >= 8 && all_digits(solid) && check::luhn(solid)
 }
@@ -126,7 +127,7 @@ fn dea(solid: &[u8]) -> bool {
     solid.get(1).is_some_and(u8::is_ascii_alphabetic) && check::dea(solid)
 }
 
-/// Seventeen digits alone are more likely another kind of number.
+/// Checks a VIN, except seventeen digits, which are more likely another kind of number.
 fn vin(solid: &[u8]) -> bool {
     !all_digits(solid) && check::vin(solid)
 }

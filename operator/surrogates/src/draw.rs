@@ -1,9 +1,11 @@
-//! Where every random choice comes from: the caller's keyed function, stretched to as many numbers as a choice needs.
+//! The source of all random choices: the caller's keyed function, extended to as many numbers as a choice
+//! needs.
 
 /// A keyed pseudo-random function, already bound to a key and a patient.
 ///
-/// Equal parts must give equal bytes, and different lists of parts unrelated ones: an implementation encodes where a part
-/// ends (`["ab", "c"]` is not `["a", "bc"]`). HMAC-SHA-256 over length-prefixed parts is one.
+/// Equal parts must give equal bytes, and different lists of parts unrelated ones: an implementation must
+/// encode the ends of parts (`["ab", "c"]` is not `["a", "bc"]`). HMAC-SHA-256 over length-prefixed parts is
+/// one.
 pub trait Draw {
     /// Returns the function's value for `parts`.
     fn draw(&self, parts: &[&[u8]]) -> [u8; 32];
@@ -15,12 +17,12 @@ impl<D: Draw + ?Sized> Draw for &D {
     }
 }
 
-/// A stream of numbers from one draw (xoshiro256**, Blackman and Vigna 2018, seeded with the draw's 256 bits), so that a
-/// choice that must be made again costs no second call of the keyed function.
+/// A stream of numbers from one draw (xoshiro256**, Blackman and Vigna 2018, seeded with the draw's 256
+/// bits), so that a repeated choice needs no second call of the keyed function.
 pub(crate) struct Stream([u64; 4]);
 
 impl Stream {
-    /// Returns the stream of `parts`.
+    /// Creates the stream of `parts`.
     pub(crate) fn of(draw: &dyn Draw, parts: &[&[u8]]) -> Self {
         let bytes = draw.draw(parts);
         let mut state = [0u64; 4];
@@ -30,7 +32,7 @@ impl Stream {
         // The all-zero state is the generator's one fixed point.
         state[3] |= u64::from(state == [0; 4]);
         let mut stream = Self(state);
-        // A draw that is a counter in all but name still leaves a mixed state.
+        // These steps mix the state even if the draw is little more than a counter.
         for _ in 0..4 {
             stream.next();
         }
@@ -48,11 +50,11 @@ impl Stream {
 
     /// Returns a number below `bound`; 0 if `bound` is 0.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
-        // The product's upper half: its bias is under 2^-40 for any list there is.
+        // The product's upper half: its bias is under 2^-40 for any list here.
         ((u128::from(self.next()) * bound as u128) >> 64) as usize
     }
 
-    /// One of `items`.
+    /// Returns one of `items`.
     pub(crate) fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
         items.get(self.below(items.len()))
     }

@@ -1,7 +1,7 @@
-//! Numbers and codes: another of the same layout, with check digits that are right where they were.
+//! Numbers and codes: others of the same layout, with valid check digits where the original's were valid.
 //!
-//! The same letters and digits give the same surrogate however they are set apart, so that `448-20-9137` and `448209137`
-//! agree. No run of four digits of the original is left.
+//! The same letters and digits give the same surrogate whatever their separators, so that `448-20-9137` and
+//! `448209137` agree. No run of four digits of the original remains.
 
 use lethe_text::fold;
 
@@ -9,10 +9,11 @@ use crate::checks::{ALL, Scheme, scheme};
 use crate::draw::{Draw, Stream};
 use crate::real::solid;
 
-/// How often a code that is near its original is drawn again.
+/// How often a code that is too similar to its original is drawn again.
 const TRIES: usize = 64;
 
-/// Another code of the same layout; `None` if there is neither letter nor digit, or no other is left.
+/// Returns another code of the same layout; `None` if there is neither letter nor digit, or no other code is
+/// possible.
 pub(crate) fn code(text: &str, draw: &dyn Draw) -> Option<String> {
     let folded = fold(text);
     let key = solid(&folded);
@@ -22,7 +23,7 @@ pub(crate) fn code(text: &str, draw: &dyn Draw) -> Option<String> {
     let upper: Vec<u8> = key.bytes().map(|byte| byte.to_ascii_uppercase()).collect();
     let plain = upper.is_ascii() && upper.len() == text.chars().filter(|c| c.is_alphanumeric()).count();
     let scheme = if plain { scheme(&upper) } else { None };
-    // "00:1A:2B": letters beyond F would not be read as one.
+    // "00:1A:2B": letters beyond F would not be recognised as such an address.
     let hex =
         scheme.is_none() && key.len() >= 8 && text.contains(':') && upper.iter().all(u8::is_ascii_hexdigit);
     let letters: &[u8] = match scheme {
@@ -44,7 +45,7 @@ pub(crate) fn code(text: &str, draw: &dyn Draw) -> Option<String> {
             };
             made.push(new);
         }
-        // Letters of other scripts fold to more than one byte: one letter stands for each character.
+        // Letters of other scripts fold to more than one byte: one letter replaces each character.
         let mut made = if plain { made } else { spread(text, &mut stream) };
         if let Some(scheme) = scheme
             && !repair(scheme, &mut made)
@@ -61,9 +62,9 @@ pub(crate) fn code(text: &str, draw: &dyn Draw) -> Option<String> {
 
 /// Returns a Social Security number that was never issued: area 900 to 999 with group 01 to 49.
 ///
-/// Areas 000, 666 and 900 to 999 are never assigned (Social Security Administration, POMS RM 10201.035). The IRS writes
-/// taxpayer numbers of its own from 900 up, with groups of 50 and above only, so that groups below 50 are nobody's. Text that
-/// has not nine digits is a code like any other.
+/// Areas 000, 666 and 900 to 999 are never assigned (Social Security Administration, POMS RM 10201.035). The
+/// IRS assigns taxpayer numbers from 900 up, but only with groups of 50 and above, so that groups below 50
+/// belong to nobody. Text without nine digits is treated like any other code.
 pub(crate) fn ssn(text: &str, draw: &dyn Draw) -> Option<String> {
     let folded = fold(text);
     let digits: String = folded.chars().filter(char::is_ascii_digit).collect();
@@ -86,7 +87,7 @@ pub(crate) fn ssn(text: &str, draw: &dyn Draw) -> Option<String> {
     None
 }
 
-/// Returns a digit, not 0 at the front of a number that does not begin with 0.
+/// Returns a digit, other than 0 at the front of a number unless the original begins with 0.
 fn digit(stream: &mut Stream, front: bool) -> u8 {
     let value = if front {
         1 + stream.below(9)
@@ -110,7 +111,7 @@ fn spread(text: &str, stream: &mut Stream) -> Vec<u8> {
         .collect()
 }
 
-/// Sets the check characters; whether some make the scheme hold.
+/// Sets the check characters, and returns whether this satisfies the scheme.
 fn repair(scheme: &Scheme, made: &mut [u8]) -> bool {
     let len = made.len() as isize;
     let place = |at: isize| (if at < 0 { len + at } else { at }) as usize;
@@ -138,11 +139,11 @@ fn repair(scheme: &Scheme, made: &mut [u8]) -> bool {
     (scheme.holds)(made)
 }
 
-/// `made`'s characters in the places of the text's letters and digits, in their case.
+/// Returns `made`'s characters at the positions of the text's letters and digits, in their case.
 pub(crate) fn laid_out(text: &str, made: &[u8]) -> String {
     let mut made = made.iter().map(|&byte| char::from(byte));
     text.chars()
-        // An accent written apart belongs to the letter that went.
+        // A separate accent belongs to the replaced letter.
         .filter(|c| !matches!(c, '\u{300}'..='\u{36f}'))
         .map(|c| match c {
             c if !c.is_alphanumeric() => c,
@@ -152,7 +153,7 @@ pub(crate) fn laid_out(text: &str, made: &[u8]) -> String {
         .collect()
 }
 
-/// Returns whether `out` is the original, or holds four digits in a row of it.
+/// Returns whether `out` is the original, or has four digits in a row of it.
 pub(crate) fn is_near(original: &str, out: &str) -> bool {
     let folded = fold(out);
     let digits = solid(&folded);

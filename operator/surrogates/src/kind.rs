@@ -1,6 +1,7 @@
-//! The kinds of identifiers that have surrogates: the labels of i2b2-2014, and what MEDDOCAN calls the same.
+//! The kinds of identifiers that have surrogates: the labels of i2b2-2014, and their counterparts in
+//! MEDDOCAN.
 
-/// What an identifier is.
+/// The kind of an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[allow(missing_docs)] // Each is the label of its name.
@@ -105,7 +106,7 @@ impl Kind {
 
     /// Returns the label of i2b2-2014.
     pub fn label(self) -> &'static str {
-        // Every kind stands in the table; a test asks for each.
+        // Every kind is in the table; a test checks each.
         LABELS
             .iter()
             .find(|(_, kind)| *kind == self)
@@ -135,7 +136,8 @@ mod tests {
 
     #[test]
     fn every_label_of_meddocan_has_a_kind_but_those_that_are_sentences() {
-        // Sex, relatives and other facts are words of the text: nothing realistic stands for them without reading it.
+        // Sex, relatives and other facts are words of the text: a realistic replacement would need their
+        // context.
         let free = [
             "SEXO_SUJETO_ASISTENCIA",
             "FAMILIARES_SUJETO_ASISTENCIA",

@@ -1,4 +1,4 @@
-//! The names that the event gives of the patient.
+//! The patient's names in the event.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,23 +8,24 @@ use lethe_text::fold;
 
 use crate::real::name_words;
 
-/// Up to so many words are all compared with a word that may misspell one of them; more of them have an index.
+/// Up to this many words are all compared with a possibly misspelt word; more of them have an index.
 const FEW: usize = 64;
 
-/// The words of the names that the event gives of the patient: they say which name a misspelling stands for, and where the
-/// names of "tobiaswrenfield@" end.
+/// The words of the patient's names in the event: they show which name is misspelt, and where the names in
+/// "tobiaswrenfield@" end.
 ///
-/// They come with the event and not from the note, so that a column and a text of one event are always read alike.
+/// They come from the event and not from the note, so that a column and a text of one event are always
+/// treated alike.
 #[derive(Clone, Default)]
 pub struct KnownNames {
     /// Folded, in alphabetical order, each once.
     words: Vec<String>,
-    /// Places in `words` by what is left of a word without one letter, and by the word itself.
+    /// Indices into `words` by the hash of a word, and of a word without one of its letters.
     near: OnceLock<HashMap<u64, Vec<u32>>>,
 }
 
 impl KnownNames {
-    /// From names as the event writes them.
+    /// Creates the set from names as the event writes them.
     pub fn new<'v>(names: impl IntoIterator<Item = &'v str>) -> Self {
         let names = names.into_iter().flat_map(|name| name_words(&fold(name)));
         let mut words: Vec<String> = names.collect();
@@ -36,17 +37,17 @@ impl KnownNames {
         }
     }
 
-    /// Returns whether the folded word belongs to one of the names.
+    /// Returns whether the folded word is part of one of the names.
     pub(crate) fn has(&self, word: &str) -> bool {
         self.words
             .binary_search_by(|known| known.as_str().cmp(word))
             .is_ok()
     }
 
-    /// Returns the folded words that may be one typing error away from this one, in alphabetical order. Others may be among
-    /// them.
+    /// Returns the folded words that may differ from this one by one typing error, in alphabetical order.
+    /// Others may be among them.
     ///
-    /// Two words that are one error apart are equal once each lacks a letter, or one of them does.
+    /// Two words that differ by one error are equal once each, or one of them, lacks a letter.
     pub(crate) fn near(&self, word: &str) -> impl Iterator<Item = &str> {
         let places: Vec<u32> = if self.words.len() <= FEW {
             (0..self.words.len() as u32).collect()
@@ -69,7 +70,7 @@ impl KnownNames {
         for (at, word) in self.words.iter().enumerate() {
             for left in without_a_letter(word) {
                 let places = near.entry(left).or_default();
-                // Names that an attacker made alike must not be compared with each other one by one.
+                // Names that an attacker made similar must not be compared with each other one by one.
                 if places.len() < FEW {
                     places.push(at as u32);
                 }
@@ -79,14 +80,14 @@ impl KnownNames {
     }
 }
 
-/// Hashes of the word and of the word without each of its letters, in time linear in its length.
+/// Returns hashes of the word and of the word without each of its letters, in time linear in its length.
 fn without_a_letter(word: &str) -> impl Iterator<Item = u64> {
     const PRIME: u128 = (1 << 61) - 1;
     const BASE: u64 = 0x0123_4567_89ab_cdef;
     let step =
         |hash: u64, next: u64| ((u128::from(hash) * u128::from(BASE) + u128::from(next)) % PRIME) as u64;
     let letters: Vec<u64> = word.chars().map(|c| u64::from(c) + 1).collect();
-    // The polynomial of the letters from each place on, and the power of the base that stands before it.
+    // The polynomial of the letters from each position on, and the power of the base before it.
     let mut tails = vec![(0, 1_u64)];
     for &letter in letters.iter().rev() {
         let (tail, power) = tails.last().copied().unwrap_or((0, 1));

@@ -1,14 +1,14 @@
-//! Characters of the same sort in the same places: digits for digits, letters for letters.
+//! Replaces characters by others of the same class in the same places: digits by digits, letters by letters.
 
 use lethe_text::fold;
 
 use crate::draw::{Draw, Stream};
 
-/// Appends as many digits as `written` has, none of which it has at the same place.
+/// Appends as many digits as `written` has, each different from the digit in its place.
 pub(crate) fn digits(written: &str, draw: &dyn Draw, out: &mut String) {
     let mut stream = Stream::of(draw, &[b"digits", fold(written).as_bytes()]);
     for c in written.chars() {
-        // Digits of other scripts become plain ones.
+        // Digits of other scripts become ASCII digits.
         let value = c.to_digit(10).unwrap_or(10);
         let other = stream.below(9) as u32;
         let digit = if other >= value { other + 1 } else { other };

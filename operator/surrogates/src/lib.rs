@@ -1,11 +1,12 @@
-//! Realistic replacements for identifiers: generalised ages and ZIP codes, shifted dates, and surrogates that hide in plain
-//! sight.
+//! Realistic replacements for identifiers: generalised ages and ZIP codes, shifted dates, and surrogates that
+//! hide in plain sight.
 //!
-//! Everything here is a pure function of the text and of the caller's keyed function ([`Draw`]), which is bound to a key and a
-//! patient. No key is ever here.
+//! Everything here is a pure function of the text and of the caller's keyed function ([`Draw`]), which is
+//! bound to a key and a patient. This crate never holds a key.
 //!
-//! Invariants: the same text gives the same replacement in a column and in every note, whatever else the note says;
-//! nothing gives its original back by chance; what is not understood gives `None`, and the caller writes a tag; nothing prints note text.
+//! Invariants: the same text gets the same replacement in a column and in every note, regardless of the rest
+//! of the note; no replacement equals its original by chance; text that cannot be parsed gives `None`, and
+//! the caller writes a tag; nothing prints note text.
 
 pub mod ages;
 mod checks;
@@ -32,17 +33,17 @@ pub use places::STATES;
 pub use real::Real;
 pub use surrogates::Surrogates;
 
-/// What surrounds a span.
+/// The context of a span.
 #[derive(Clone, Copy, Debug)]
 pub struct About<'a> {
     /// The language of the note.
     pub language: Option<Language>,
-    /// Of day and month in the note, where the numbers leave it open.
+    /// The order of day and month in ambiguous dates of the note.
     pub order: Option<dates::Order>,
     /// The year in which the note was written.
     pub year: Option<i16>,
-    /// By how many days the patient's dates move; without it a date gives `None`.
+    /// The number of days by which the patient's dates move; without it a date gives `None`.
     pub days: Option<i32>,
-    /// The names that the event gives of the patient; none for people who are not the patient's own.
+    /// The patient's names in the event; empty for people other than the patient.
     pub known: &'a KnownNames,
 }

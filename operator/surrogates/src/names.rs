@@ -1,8 +1,9 @@
-//! Names that hide in plain sight: part by part, so that every mention of a person keeps agreeing with every other.
+//! Names that hide in plain sight: replaced part by part, so that all mentions of a person stay consistent.
 //!
-//! "Smith", "Mr Smith", "SMITH, JOHN", "J. Smith" and "Dr. J. A. Smith-Jones" share parts, and each part has its one surrogate
-//! for a patient, whatever note or place it stands in. Initials agree because a keyed permutation of letters gives the first
-//! letter of every surrogate: John becomes some name with the letter that J becomes.
+//! "Smith", "Mr Smith", "SMITH, JOHN", "J. Smith" and "Dr. J. A. Smith-Jones" share parts, and each part has
+//! one surrogate per patient, in every note and position. Initials agree because a keyed permutation of
+//! letters determines the first letter of every surrogate: John becomes some name with the letter that J
+//! becomes.
 
 mod handles;
 mod mention;
@@ -26,7 +27,7 @@ use crate::draw::{Draw, Stream};
 use crate::{About, KnownNames, Language};
 use lethe_text::Case;
 
-/// How often a surrogate that gives its original away is drawn again from a bucket before a wider one is taken.
+/// How often a surrogate that reveals its original is drawn again from a bucket before a wider one is used.
 const TRIES: usize = 24;
 
 /// Surrogates of people's names.
@@ -38,13 +39,13 @@ pub(crate) struct Names {
     nicknames: HashMap<&'static str, Vec<&'static str>>,
 }
 
-/// Which letter each first letter becomes, for a patient.
+/// The replacement of each first letter, for a patient.
 pub(crate) struct Letters([u8; 26]);
 
 impl Letters {
     pub(crate) fn of(draw: &dyn Draw) -> Self {
         let mut stream = Stream::of(draw, &[b"name", b"letters"]);
-        // One cycle over all letters (Sattolo 1986): none becomes itself.
+        // One cycle over all letters (Sattolo 1986), so that none becomes itself.
         let mut to = *LETTERS;
         for i in (1..to.len()).rev() {
             to.swap(i, stream.below(i));
@@ -53,7 +54,7 @@ impl Letters {
         for (from, to) in LETTERS.iter().zip(to) {
             all[usize::from(from - b'a')] = to;
         }
-        // Too few names begin with K, Q, U, W, X, Y, Z: those become letters that others become too.
+        // Too few names begin with K, Q, U, W, X, Y, Z: instead of these, letters are used twice.
         for slot in &mut all {
             if *slot == 0 {
                 *slot = LETTERS[stream.below(LETTERS.len())];
@@ -62,11 +63,11 @@ impl Letters {
         Self(all)
     }
 
-    /// What the first letter of a folded word becomes.
+    /// Returns the replacement of the first letter of a folded word.
     fn get(&self, folded: &str) -> u8 {
         let place = match folded.chars().next() {
             Some(c @ 'a'..='z') => c as usize - 'a' as usize,
-            // Other scripts: a letter of its own for each character.
+            // Characters of other scripts each have a letter.
             Some(c) => c as usize % 26,
             None => 0,
         };
@@ -94,7 +95,7 @@ impl Names {
         })
     }
 
-    /// Returns the surrogate of a mention; `None` if it holds no name.
+    /// Returns the surrogate of a mention; `None` if it has no name.
     pub(crate) fn surrogate(&self, text: &str, about: &About<'_>, draw: &dyn Draw) -> Option<String> {
         let listed = |word: &str| self.pools.class(&self.dictionary, word).is_some();
         let words = self.cues.words(&self.dictionary, text, listed);
@@ -119,7 +120,7 @@ impl Names {
         Some(out)
     }
 
-    /// Returns the surrogate of one folded name in small letters, for user names and addresses.
+    /// Returns the surrogate of one folded name in lower case, for user names and addresses.
     pub(crate) fn folded(
         &self,
         word: &str,
@@ -131,7 +132,7 @@ impl Names {
             .map(|shown| fold(&shown))
     }
 
-    /// Returns a family name to stand for a street's.
+    /// Returns a family name to replace a street's.
     pub(crate) fn of_street(&self, text: &str, spanish: bool, draw: &dyn Draw) -> Option<String> {
         let folded = fold(text);
         let own: Vec<&str> = folded.split(|c: char| !c.is_alphanumeric()).collect();
@@ -176,9 +177,9 @@ impl Names {
         Some(())
     }
 
-    /// Returns what stands in place of a folded name, written as the lists write it.
+    /// Returns the replacement of a folded name, as the lists write it.
     ///
-    /// Each word is replaced by itself, independent of its neighbours: "Smith" and "John Smith" must agree.
+    /// Each word is replaced independently of its neighbours: "Smith" and "John Smith" must agree.
     fn replaced(
         &self,
         folded: &str,
@@ -186,7 +187,7 @@ impl Names {
         letters: &Letters,
         draw: &dyn Draw,
     ) -> Option<String> {
-        // "Kim" and "Ray" are families too, and are replaced as such.
+        // "Kim" and "Ray" are also family names, and are replaced as such.
         let family = || {
             let class = self.pools.class(&self.dictionary, folded);
             class.is_some_and(|class| !matches!(class.role, Role::Given(_)))
@@ -213,7 +214,7 @@ impl Names {
             .map(|name| name.shown.clone())
     }
 
-    /// Returns a nickname of the drawn name, where it has one.
+    /// Returns a nickname of the drawn name, if it has one.
     fn nickname(&self, given: &Name, of: &str, draw: &dyn Draw) -> String {
         let Some(nicknames) = self.nicknames.get(given.folded.as_str()) else {
             return given.shown.clone();
@@ -237,7 +238,7 @@ impl Names {
         if !long(folded) || known.has(folded) || listed(folded) {
             return None;
         }
-        // The first in the alphabet of those that fit: the choice does not depend on their order.
+        // Of those that fit, the first in the alphabet is used, so that their order does not matter.
         let mut right = known.near(folded).filter(|right| long(right));
         right.find_map(|right| Some((right, slip(right, folded)?)))
     }
@@ -255,14 +256,15 @@ impl Names {
                 },
                 role: Role::Family,
             });
-        // A nickname's surrogate is this name where it has no nickname itself.
+        // A nickname's surrogate is this name if it has no nickname itself.
         let nicknames = self.nicknames.get(folded);
         let own = || std::iter::once(folded).chain(nicknames.into_iter().flatten().copied());
         let mut stream = Stream::of(draw, &[b"name", folded.as_bytes()]);
         let letter = letters.get(folded);
         for bucket in self.pools.names(class, letter, nicknames.is_some()) {
             for _ in 0..TRIES {
-                // The lesser of two places: buckets have the commonest names first, and so have people.
+                // The lesser of two indices: buckets are sorted from common to rare names, and people mostly
+                // have common ones.
                 let place = stream.below(bucket.len()).min(stream.below(bucket.len()));
                 let name = bucket.get(place)?;
                 if !gives_away(&name.folded, own()) {
@@ -274,17 +276,18 @@ impl Names {
     }
 }
 
-/// Returns whether a candidate is one of the words that it stands for, or holds one of three letters or more.
+/// Returns whether a candidate equals one of the words that it replaces, or contains one of three letters or
+/// more.
 fn gives_away<'w>(candidate: &str, own: impl IntoIterator<Item = &'w str>) -> bool {
     own.into_iter()
         .any(|word| candidate == word || word.chars().nth(2).is_some() && candidate.contains(word))
 }
 
-/// Letter for letter, case kept.
+/// Replaces initials letter by letter, with their case.
 fn initials(written: &str, letters: &Letters, out: &mut String) {
     for c in written.chars() {
         if !c.is_alphabetic() {
-            // The accent of a decomposed letter goes with it.
+            // The accent of a decomposed letter is removed with it.
             if !matches!(c, '\u{300}'..='\u{36f}') {
                 out.push(c);
             }

@@ -1,7 +1,8 @@
-//! E-mail addresses, URLs and IP addresses that lead nowhere: names and ranges kept for documentation.
+//! E-mail addresses, URLs and IP addresses that lead nowhere, with names and ranges reserved for
+//! documentation.
 //!
-//! Hosts become example.org, example.com or example.net (RFC 2606), IPv4 addresses lie in the three test networks (RFC 5737),
-//! IPv6 ones in 2001:db8::/32 (RFC 3849).
+//! Hosts become example.org, example.com or example.net (RFC 2606), IPv4 addresses are in the three test
+//! networks (RFC 5737), IPv6 addresses in 2001:db8::/32 (RFC 3849).
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -20,7 +21,7 @@ const HOSTS: [&str; 3] = ["example.org", "example.com", "example.net"];
 /// Returns an address whose local part follows the names in it; `None` if there is no local part.
 pub(crate) fn email(names: &Names, text: &str, about: &About<'_>, draw: &dyn Draw) -> Option<String> {
     let (before, domain) = text.rsplit_once('@')?;
-    // "mailto:", an opening bracket: what stands before the address stays.
+    // "mailto:", an opening bracket: text before the address stays.
     let cut = before.rfind([':', '<', '(', ' ']).map_or(0, |at| at + 1);
     let (front, local) = before.split_at_checked(cut)?;
     let front = if fold(front).chars().all(|c| !c.is_alphanumeric()) || front.eq_ignore_ascii_case("mailto:")
@@ -41,7 +42,7 @@ pub(crate) fn email(names: &Names, text: &str, about: &About<'_>, draw: &dyn Dra
     (fold(&out) != fold(text)).then_some(out)
 }
 
-/// Writes a host like `original`. A capital at its front is that of a sentence.
+/// Writes a host in the form of `original`. A capital at its start belongs to the sentence.
 fn host_like(original: &str, host: &str) -> String {
     match Case::of(original) {
         Case::Upper => Case::Upper.apply(host),
@@ -49,7 +50,7 @@ fn host_like(original: &str, host: &str) -> String {
     }
 }
 
-/// Returns the host that stands for another, the same for the same one.
+/// Returns the replacement of a host, always the same for the same host.
 fn host(original: &str, draw: &dyn Draw) -> Option<&'static str> {
     let folded = fold(original);
     let name = folded
@@ -92,7 +93,7 @@ pub(crate) fn url(text: &str, draw: &dyn Draw) -> Option<String> {
         out.push(':');
         out.push_str(port);
     }
-    // Whatever the path names could be the patient: only what every site has stays.
+    // A path may name the patient: only words that every site has stay.
     let kind = |c: char| c.is_alphanumeric();
     let mut left = path;
     while let Some(first) = left.chars().next() {
@@ -109,7 +110,8 @@ pub(crate) fn url(text: &str, draw: &dyn Draw) -> Option<String> {
     (out != text).then_some(out)
 }
 
-/// An IP address in a documentation range, with its port or prefix length; `None` for anything else.
+/// Returns an IP address in a documentation range, with its port or prefix length; `None` if the text is not
+/// an address.
 pub(crate) fn ip(text: &str, draw: &dyn Draw) -> Option<String> {
     let trimmed = text.trim();
     let v4 = |text: &str| text.parse::<Ipv4Addr>().ok();
@@ -126,7 +128,7 @@ pub(crate) fn ip(text: &str, draw: &dyn Draw) -> Option<String> {
         let mut stream = Stream::of(draw, &[b"ip", &address.octets()]);
         for _ in 0..TRIES {
             let mut groups = [0x2001, 0xdb8, 0, 0, 0, 0, 0, 0];
-            // As many groups are written as there were, the rest are zeros.
+            // As many groups are written as the original has; the rest are zeros.
             for (new, old) in groups.iter_mut().zip(address.segments()).skip(2) {
                 if old != 0 {
                     *new = 1 + stream.below(0xffff) as u16;

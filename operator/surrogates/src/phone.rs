@@ -1,8 +1,8 @@
-//! Telephone and fax numbers in ranges that nobody has, in the layout of the original.
+//! Telephone and fax numbers in unassigned ranges, in the layout of the original.
 //!
-//! North American numbers get an exchange and line from 555-0100 to 555-0199, which the numbering plan keeps for fiction
-//! (ATIS-0300115), behind another area code. Spanish numbers begin with 3 or 4, which the numbering plan (Real Decreto
-//! 2296/2004) gives to no service. Others keep their layout.
+//! North American numbers get an exchange and line from 555-0100 to 555-0199, which the numbering plan
+//! reserves for fiction (ATIS-0300115), after another area code. Spanish numbers begin with 3 or 4, which the
+//! numbering plan (Real Decreto 2296/2004) assigns to no service. Others keep their layout.
 
 use lethe_text::fold;
 
@@ -12,7 +12,7 @@ use crate::{About, Language};
 
 const TRIES: usize = 64;
 
-/// Geographic area codes, a handful a region.
+/// Geographic area codes, a few per region.
 const AREAS: &[u16] = &[
     201, 203, 205, 206, 207, 208, 210, 212, 213, 214, 216, 217, 218, 219, 225, 228, 229, 231, 234, 239, 240,
     248, 251, 252, 253, 254, 256, 260, 262, 267, 269, 270, 276, 281, 301, 302, 303, 304, 305, 307, 308, 309,
@@ -22,10 +22,10 @@ const AREAS: &[u16] = &[
     518, 520, 530, 540, 541, 559, 561, 562, 563, 570, 573, 574, 580, 585, 586,
 ];
 
-/// Another number; `None` if there is no digit, or no other number is left.
+/// Returns another number; `None` if there is no digit, or no other number is possible.
 pub(crate) fn number(text: &str, about: &About<'_>, draw: &dyn Draw) -> Option<String> {
     let folded = fold(text);
-    // "x22", "ext. 4", "int. 12": behind the first letters.
+    // "x22", "ext. 4", "int. 12": the extension follows the first letters.
     let letters = folded.find(|c: char| c.is_alphabetic()).filter(|&at| {
         let before = folded.get(..at).unwrap_or_default();
         before.bytes().filter(u8::is_ascii_digit).count() >= 7
@@ -50,7 +50,7 @@ pub(crate) fn number(text: &str, about: &About<'_>, draw: &dyn Draw) -> Option<S
         return code(text, draw);
     }
     let key = es.or(us)?;
-    // A local number agrees with the same number behind its area code.
+    // A local number agrees with the same number after its area code.
     let line = key.get(key.len().saturating_sub(7)..)?;
     let mut stream = Stream::of(
         draw,
@@ -73,7 +73,7 @@ pub(crate) fn number(text: &str, about: &About<'_>, draw: &dyn Draw) -> Option<S
         let behind = folded.get(main.len()..).unwrap_or_default();
         let mut extension = String::new();
         crate::layout::digits(behind, draw, &mut extension);
-        // The extension's digits in their places; its letters as they are.
+        // The extension's digits are replaced in place; its letters stay.
         let out = filled(text, main.chars().count(), &made, behind, &extension);
         if !is_near(&folded, &out) && !out.contains(key) {
             return Some(out);
@@ -82,11 +82,11 @@ pub(crate) fn number(text: &str, about: &About<'_>, draw: &dyn Draw) -> Option<S
     None
 }
 
-/// Returns the digits of `made` in the first `main` characters, those of `extension` behind them.
+/// Returns the digits of `made` in the first `main` characters, and those of `extension` after them.
 fn filled(text: &str, main: usize, made: &str, behind: &str, extension: &str) -> String {
     let mut made = made.chars();
     let mut pairs = behind.chars().zip(extension.chars());
-    // A text whose folding has other characters than it is only laid out.
+    // A text whose folded form has another number of characters is only laid out.
     if fold(text).chars().count() != text.chars().count() {
         let digits: Vec<u8> = made.filter(char::is_ascii).map(|c| c as u8).collect();
         return laid_out(text, &digits);

@@ -1,7 +1,8 @@
-//! Cities, states, countries, hospitals, organisations, departments and professions: others of the same list.
+//! Cities, states, countries, hospitals, organisations, departments and professions: replaced by others of
+//! the same list.
 //!
-//! Which list a place is drawn from follows from the lists themselves; the note's language decides only between lists that
-//! both have it, and for a place that none has.
+//! The lists themselves determine the list for a place; the note's language decides only between lists that
+//! both have it, and for a place that is in none.
 
 mod states;
 mod street;
@@ -23,7 +24,7 @@ use lethe_text::Case;
 
 const TRIES: usize = 48;
 
-/// What a table lists.
+/// The kind of places in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Sort {
     City,
@@ -46,11 +47,12 @@ struct Table {
 struct Place {
     shown: &'static str,
     folded: String,
-    /// The words that tell it from others: no "hospital", no "general". None for anything but a proper name.
+    /// The words that distinguish it from others: not "hospital" or "general". Empty for entries that are not
+    /// proper names.
     telling: Vec<String>,
 }
 
-/// A list's sort, language, least number of an entry, its entries and those that are ordinary words.
+/// A list's kind, language, least number of an entry, its entries, and those that are ordinary words.
 type Shipped = (Sort, Option<Language>, u32, &'static str, &'static str);
 
 macro_rules! list {
@@ -62,7 +64,7 @@ macro_rules! list {
 const EN: Option<Language> = Some(Language::English);
 const ES: Option<Language> = Some(Language::Spanish);
 
-/// The place of the universities in [`SHIPPED`].
+/// The index of the universities in [`SHIPPED`].
 const UNIVERSITIES: usize = 11;
 
 static SHIPPED: &[Shipped] = &[
@@ -165,7 +167,7 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// From the shipped lists.
+    /// Builds the tables from the built-in lists.
     pub(crate) fn new() -> Self {
         let mut places = Self {
             tables: Vec::with_capacity(SHIPPED.len()),
@@ -186,7 +188,7 @@ impl Places {
             let folded = fold(shown);
             *self.members.entry(hash(&folded)).or_default() |= 1 << at;
             let large = number.parse::<u32>().unwrap_or(0) >= least;
-            // One word of capitals is an abbreviation, which stands for others of its kind only.
+            // A single word of capitals is an abbreviation, which replaces only other abbreviations.
             let short = shown.chars().count() < 4 || Case::of(shown) == Case::Upper;
             if !large || short || barred.contains(shown) {
                 continue;
@@ -207,7 +209,7 @@ impl Places {
         });
     }
 
-    /// Another place of the kind; `None` if the kind is no list's or no other place is left.
+    /// Returns another place of the kind; `None` if the kind has no list or no other place is possible.
     pub(crate) fn surrogate(
         &self,
         kind: Kind,
@@ -238,7 +240,7 @@ impl Places {
         self.one(sort, text, about, draw)
     }
 
-    /// Marks and white space at the ends and a possessive stay.
+    /// Replaces one place; punctuation and white space at the ends and a possessive stay.
     fn one(&self, sort: Sort, text: &str, about: &About<'_>, draw: &dyn Draw) -> Option<String> {
         let name = |c: char| c.is_alphanumeric();
         let start = text.find(name)?;
@@ -254,7 +256,7 @@ impl Places {
                 .map_or(1, char::len_utf8)
         })?;
         let (body, tail) = rest.split_at_checked(end)?;
-        // "St. Mary's" is a whole name.
+        // "St. Mary's" is a complete name.
         let named = matches!(sort, Sort::Hospital | Sort::Organization);
         let possessive = ["'s", "\u{2019}s", "'S", "\u{2019}S"]
             .iter()
@@ -284,7 +286,8 @@ impl Places {
         let academic = ["university", "college", "universidad", "universitat", "school"]
             .iter()
             .any(|word| folded.contains(word));
-        // A list that has it, of the note's language before others; else a list of the language.
+        // The first choice is a list that has it, preferably of the note's language; else a list of the
+        // language.
         let rank = |(at, table): &(usize, &Table)| {
             let ours = table.language == Some(home) || table.language.is_none();
             let own = table.language == about.language;
@@ -307,7 +310,7 @@ impl Places {
         let mut stream = Stream::of(draw, &[b"place", &[sort as u8], folded.as_bytes()]);
         for attempt in 0..TRIES {
             let place = stream.pick(&table.places)?;
-            // "enfermera", "carpintero": the ending is the gender.
+            // "enfermera", "carpintero": the ending shows the gender.
             let gendered =
                 sort == Sort::Profession && table.language == ES && matches!(last, Some('a' | 'o'));
             if gendered && attempt < TRIES / 2 && place.folded.chars().next_back() != last {
@@ -321,13 +324,14 @@ impl Places {
     }
 }
 
-/// Returns whether a place is the original, or has a telling word of it: "South Boston" tells Boston.
+/// Returns whether a place equals the original, or has a distinctive word of it: "South Boston" reveals
+/// Boston.
 fn is_near(place: &Place, original: &str, own: &[&str]) -> bool {
     place.folded == original
         || !place.telling.is_empty() && own.iter().any(|word| place.folded.contains(word))
 }
 
-/// Words of places and institutions that tell none from another.
+/// Words of places and institutions that are not distinctive.
 const COMMON: &[&str] = &[
     "and",
     "bay",
@@ -406,7 +410,7 @@ const COMMON: &[&str] = &[
     "west",
 ];
 
-/// Returns the words of three letters or more that tell a place from others.
+/// Returns the words of three letters or more that distinguish a place from others.
 fn telling(folded: &str) -> impl Iterator<Item = &str> {
     words(folded).filter(|word| word.len() > 2 && COMMON.binary_search(word).is_err())
 }
@@ -417,7 +421,7 @@ fn words(folded: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// Returns the same for the same folded letters and digits, in every process.
+/// Returns a hash of the folded letters and digits, the same in every process.
 fn hash(folded: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     solid(folded).hash(&mut hasher);

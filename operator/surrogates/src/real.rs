@@ -1,24 +1,24 @@
-//! The real values of a note, to count surrogates that equal one.
+//! The real values of a note, for counting surrogates that equal one.
 
 use std::collections::HashSet;
 use std::fmt;
 
 use lethe_text::fold;
 
-/// The real values of a note: what its spans and structured identifiers say before they are replaced.
+/// The real values of a note: the text of its spans and structured identifiers before the replacement.
 ///
-/// No surrogate depends on them. If one did, a column and a text with the same name could differ, and the difference would
-/// hint at the name. They only say, for the audit, that a surrogate equals one of them.
+/// No surrogate depends on them. If one did, a column and a text with the same name could differ, and the
+/// difference would hint at the name. They only let the audit record that a surrogate equals one of them.
 #[derive(Clone, Default)]
 pub struct Real {
-    /// Folded words of three letters or more, of names.
+    /// The folded words of names with three letters or more.
     words: HashSet<String>,
-    /// Letters and digits of whole values, folded.
+    /// The folded letters and digits of whole values.
     values: HashSet<String>,
 }
 
 impl Real {
-    /// From the note's names, and from its other values.
+    /// Creates the set from the note's names, and from its other values.
     pub fn new<'v>(
         names: impl IntoIterator<Item = &'v str>,
         others: impl IntoIterator<Item = &'v str>,
@@ -48,7 +48,7 @@ impl Real {
     }
 }
 
-/// Holds patients' words: prints none.
+/// It holds patients' words, and prints none.
 impl fmt::Debug for Real {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -60,7 +60,7 @@ impl fmt::Debug for Real {
     }
 }
 
-/// Returns the runs of letters of a folded name. "O'Brien" is one name, in which "Brien" stands too.
+/// Returns the runs of letters of a folded name. "O'Brien" is one name, which also contains "Brien".
 pub(crate) fn name_words(folded: &str) -> Vec<String> {
     let words = |text: &str| -> Vec<String> {
         let runs = text.split(|c: char| !c.is_alphabetic());

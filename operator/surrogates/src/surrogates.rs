@@ -1,4 +1,4 @@
-//! The one door: a realistic replacement for any kind of identifier.
+//! The single entry point: a realistic replacement for any kind of identifier.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,18 +12,19 @@ use crate::places::{Places, Streets};
 use crate::zip::ZipTable;
 use crate::{About, Kind, Language, ages, ids, net, phone};
 
-/// Surrogates of every kind. Its tables are built once, in about a tenth of a second, and shared by all lanes.
+/// Surrogates of every kind. The tables are built once, in about a tenth of a second, and shared by all
+/// lanes.
 pub struct Surrogates {
     names: Names,
     places: Places,
     streets: Streets,
     zips: &'static ZipTable,
-    /// Prefixes that a ZIP code's surrogate may begin with.
+    /// The prefixes of surrogate ZIP codes.
     prefixes: Vec<u16>,
 }
 
 impl Surrogates {
-    /// From a dictionary that has the shipped lists of names, titles and street types.
+    /// Builds the tables from a dictionary with the built-in lists of names, titles and street types.
     ///
     /// # Errors
     /// [`UnknownList`] if it lacks one.
@@ -38,12 +39,13 @@ impl Surrogates {
         })
     }
 
-    /// What stands in place of `text`; `None` if it is not understood or nothing else is left, and then the caller writes a
-    /// tag.
+    /// Returns the replacement of `text`; `None` if it cannot be parsed or no other value is possible, and
+    /// then the caller writes a tag.
     ///
-    /// A pure function of text, kind, draw and `about`: no other text of the note changes it. Dates are moved by [`About::days`], ages over 89 are generalised and others kept: neither is drawn.
+    /// A pure function of text, kind, draw and `about`: no other text of the note changes it. Dates move by
+    /// [`About::days`]; ages over 89 are generalised and others kept. Neither is drawn.
     pub fn surrogate(&self, kind: Kind, text: &str, about: &About<'_>, draw: &dyn Draw) -> Option<String> {
-        // A span of a paragraph is an error of a tagger, and would be laid out in vain.
+        // A span of a paragraph is an error of a tagger, and laying it out would be useless.
         const LONGEST: usize = 400;
         if text.len() > LONGEST {
             return None;
@@ -89,11 +91,11 @@ impl Surrogates {
             | Kind::BioId
             | Kind::IdNum => ids::code(text, draw),
         };
-        // Only an age and a date may stay what they are; anything else would be the value itself.
+        // Only an age and a date may stay unchanged; any other unchanged value would be the original.
         made.filter(|made| matches!(kind, Kind::Age | Kind::Date) || made != text)
     }
 
-    /// Returns a postal code: five digits or nine with a prefix in use, of Spain in a Spanish note; others by
+    /// Returns a postal code: five or nine digits with a prefix in use, of Spain in a Spanish note; others by
     /// their layout.
     fn zip(&self, text: &str, about: &About<'_>, draw: &dyn Draw) -> Option<String> {
         let digits: String = text.chars().filter(char::is_ascii_digit).collect();
@@ -104,7 +106,7 @@ impl Surrogates {
         }
         let head = digits.get(..5)?;
         let mut first = Stream::of(draw, &[b"zip", head.as_bytes()]);
-        // The code and the code with its four digits more share their first five.
+        // The five-digit code and the same code with four more digits share their first five.
         let mut rest = Stream::of(draw, &[b"zip", digits.as_bytes()]);
         for _ in 0..64 {
             let mut made = if us {

@@ -1,7 +1,7 @@
-//! ZIP codes to three digits, where enough people share them: 45 CFR 164.514(b)(2)(i)(B).
+//! Reduces ZIP codes to three digits, if enough people share them: 45 CFR 164.514(b)(2)(i)(B).
 //!
-//! A prefix is kept only where a dated table of the Census Bureau's figures counts more than 20,000 people behind it, and no
-//! older count says otherwise. Everything else, a prefix that no table knows included, becomes `000`.
+//! A prefix is kept only if a dated table of the Census Bureau's figures counts more than 20,000 people for
+//! it, and no older count contradicts it. All others, including a prefix that is in no table, become `000`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -15,7 +15,7 @@ static SHIPPED: &str = include_str!("../data/zip3.toml");
 /// The regulation's limit: an area needs more people than this.
 const LIMIT: u32 = 20_000;
 
-/// Which three-digit prefixes may be kept, by a dated count of people.
+/// The three-digit prefixes that may be kept, by a dated count of people.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ZipTable {
     vintage: String,
@@ -23,7 +23,7 @@ pub struct ZipTable {
     kept: BTreeSet<u16>,
 }
 
-/// A table that cannot be used. Tables hold no patient's data, so prefixes may be named.
+/// Why a table cannot be used. Tables contain no patient data, so messages may name prefixes.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ZipError {
@@ -32,10 +32,10 @@ pub enum ZipError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
-    /// It is no TOML, or has other keys.
+    /// The file is not TOML, or has other keys.
     #[error("the ZIP table: {0}")]
     Syntax(#[from] toml::de::Error),
     /// A prefix is not three digits.
@@ -46,7 +46,7 @@ pub enum ZipError {
         "the ZIP table: limit = {0} is below the 20,000 people of 45 CFR 164.514(b)(2)(i)(B)(1); a stricter one is larger"
     )]
     Limit(u32),
-    /// There is no prefix with people.
+    /// No prefix has people.
     #[error("the ZIP table: [population] is empty")]
     Empty,
 }
@@ -73,7 +73,7 @@ struct Restricted {
 }
 
 impl ZipTable {
-    /// Returns the table that ships: `data/zip3.toml`.
+    /// Returns the built-in table, `data/zip3.toml`.
     pub fn shipped() -> &'static Self {
         static TABLE: LazyLock<ZipTable> = LazyLock::new(|| {
             // The file is part of the program; a test parses it.
@@ -83,7 +83,7 @@ impl ZipTable {
         &TABLE
     }
 
-    /// Reads a table of the user's, in the form of the shipped one.
+    /// Reads a user's table, in the format of the built-in one.
     ///
     /// # Errors
     /// [`ZipError`].
@@ -123,7 +123,7 @@ impl ZipTable {
         for prefix in file.restricted.iter().flat_map(|list| &list.prefixes) {
             kept.remove(&number(prefix)?);
         }
-        // 000 is what everything else becomes, never an area.
+        // All other codes become 000, which is not an area.
         kept.remove(&0);
         Ok(Self {
             vintage: file.vintage,
@@ -132,12 +132,12 @@ impl ZipTable {
         })
     }
 
-    /// When people were counted, for the output's provenance.
+    /// Returns when people were counted, for the output's provenance.
     pub fn vintage(&self) -> &str {
         &self.vintage
     }
 
-    /// The source of the counts.
+    /// Returns who counted them.
     pub fn source(&self) -> &str {
         &self.source
     }
@@ -147,9 +147,9 @@ impl ZipTable {
         self.kept.contains(&prefix)
     }
 
-    /// Returns the three digits that a ZIP or ZIP+4 code may keep; `000` where it may keep none. `None` for
-    /// text that is no ZIP code (five or nine digits, blanks and one dash), for instance a postal code with
-    /// letters or an address around it.
+    /// Returns the three digits that a ZIP or ZIP+4 code may keep; `000` if it may keep none. `None` for text
+    /// that is not a ZIP code (five or nine digits, blanks and one dash), for instance a postal code with
+    /// letters or inside an address.
     pub fn generalise(&self, text: &str) -> Option<String> {
         let mut digits = 0usize;
         let mut prefix = 0u16;
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn clause_164_514_b_2_i_b_2_prefixes_of_20_000_people_or_fewer_become_000() {
-        // Census 2000 (the guidance of 2012), Census 2010, and what the newest estimates add.
+        // Census 2000 (the guidance of 2012), Census 2010, and the additions of the latest estimates.
         for prefix in [
             "036", "059", "063", "102", "203", "556", "692", "790", "821", "823", "830", "831", "878", "879",
             "884", "890", "893", "205", "369", "204", "772",

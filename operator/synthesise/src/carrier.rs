@@ -1,10 +1,11 @@
-//! Carrier text: real clinical prose that identifiers are put into, and how its residues are taken out.
+//! Carrier text: real clinical prose into which identifiers are inserted, and from which residues of
+//! identifiers are removed.
 //!
-//! Carriers were de-identified once and have residues: placeholders ("Dr. X", "XYZ Hospital"), ages and dates that were left, names
-//! that look real. Left as they are, they would teach that such things are no identifiers. So a name behind a title becomes an
-//! invented one; an age becomes an invented age, a date that somebody marked is marked in the gold; and a sentence with any other
-//! residue is left out. A residue is recognised by known placeholders and by the document's annotations, which
-//! `lethe annotate` makes.
+//! Carriers were de-identified once and have residues: placeholders ("Dr. X", "XYZ Hospital"), remaining ages
+//! and dates, names that look real. Unchanged they would teach that such text is not an identifier. So a name
+//! after a title becomes an invented one; an age becomes an invented age; an annotated date gets gold; and a
+//! sentence with any other residue is left out. A residue is recognised by known placeholders and by the
+//! document's annotations, which `lethe annotate` produces.
 
 use std::collections::HashMap;
 
@@ -18,11 +19,11 @@ use crate::template::Node;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Carrier {
     pub(crate) lines: Vec<Vec<Sentence>>,
-    /// How many sentences were left out.
+    /// The number of sentences left out.
     pub(crate) left_out: usize,
 }
 
-/// A sentence, with the blanks behind it.
+/// A sentence with the blanks after it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sentence {
     pub(crate) nodes: Vec<Carried>,
@@ -32,22 +33,22 @@ pub(crate) struct Sentence {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Carried {
     Node(Node),
-    /// A value that stays as it is and is an identifier.
+    /// An identifier that stays unchanged.
     Kept(&'static str, String),
 }
 
 const TITLES: &[&str] = &["Dr", "Drs", "Mr", "Mrs", "Ms", "Miss", "Doctor"];
-/// Words that stand for an identifier that was taken out.
+/// Words that stand for a removed identifier.
 const PLACEHOLDERS: &[&str] = &[
     "XX", "XXX", "XXXX", "XXXXX", "XYZ", "ABC", "ABCD", "XY", "YY", "ZZZ", "XXXXXX", "ABCDE", "Doe", "DOE",
     "____", "Sample", "LMNO", "MMDDYYYY", "FDFD",
 ];
-/// Labels whose marks are replaced or kept rather than that the sentence goes.
+/// Labels whose marks are replaced or kept, instead of removing the sentence.
 const DATE: &str = "DATE";
 const AGE: &str = "AGE";
 
 impl Carrier {
-    /// Returns the carrier of a document, its marks taken for residues.
+    /// Creates the carrier of a document, whose marks count as residues.
     pub(crate) fn new(document: &Document) -> Self {
         let mut carrier = Self::default();
         let mut people = People::default();
@@ -72,7 +73,7 @@ impl Carrier {
     }
 }
 
-/// Sentences of a line, blanks behind each with it: a full stop, blanks, a capital.
+/// Splits a line into sentences, each with the blanks after it: a full stop, blanks, a capital.
 fn split(line: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut rest = line;
@@ -106,12 +107,12 @@ fn split(line: &str) -> Vec<&str> {
     sentences
 }
 
-/// "Dr. X": a letter in a name's place, which ends a sentence as a name does.
+/// Returns whether a word is a letter that stands for a name and ends a sentence: "Dr. X".
 fn is_letter_for_a_name(word: &str) -> bool {
     matches!(word, "X" | "Y" | "Z")
 }
 
-/// The people of a carrier: the same placeholder is the same person.
+/// The people of a carrier: equal placeholders are the same person.
 #[derive(Default)]
 struct People {
     known: HashMap<String, Role>,
@@ -133,7 +134,7 @@ impl People {
     }
 }
 
-/// Returns a sentence's nodes; `None` if something in it cannot stay.
+/// Returns a sentence's nodes; `None` if some text in it cannot stay.
 fn clean(sentence: &str, start: usize, document: &Document, people: &mut People) -> Option<Vec<Carried>> {
     let mut residues = titled(sentence, people);
     let sentence_end = start + sentence.len();
@@ -188,7 +189,7 @@ fn clean(sentence: &str, start: usize, document: &Document, people: &mut People)
     Some(nodes)
 }
 
-/// Text that stays; `None` if a placeholder is left in it, or a title that no person follows.
+/// Returns text that stays; `None` if it has a placeholder, or a title without a person after it.
 fn literal(text: &str, before_person: bool) -> Option<Carried> {
     let words = text.split(|char: char| !char.is_alphanumeric() && char != '_');
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
@@ -202,7 +203,7 @@ fn literal(text: &str, before_person: bool) -> Option<Carried> {
     (!residue && titles == usize::from(before_person)).then(|| Carried::Node(Node::Text(text.to_owned())))
 }
 
-/// Names behind titles: one to three words with a capital.
+/// Finds names after titles: one to three words with a capital.
 fn titled(sentence: &str, people: &mut People) -> Vec<(Span, Carried)> {
     let mut found = Vec::new();
     let mut words = words(sentence).peekable();
@@ -217,7 +218,7 @@ fn titled(sentence: &str, people: &mut People) -> Vec<(Span, Carried)> {
             let between = gap(before, start);
             let joined = match name {
                 None => matches!(between, ". " | " " | "." | ".  "),
-                // "Dr. A. Smith", "Dr. Smith Jones"; a full stop behind a longer word ends the sentence.
+                // "Dr. A. Smith", "Dr. Smith Jones"; a full stop after a longer word ends the sentence.
                 Some((from, to)) => {
                     between == " "
                         || matches!(between, ". ")
@@ -247,7 +248,7 @@ fn titled(sentence: &str, people: &mut People) -> Vec<(Span, Carried)> {
     found
 }
 
-/// Words with where they begin and end.
+/// Returns words with their start and end.
 fn words(text: &str) -> impl Iterator<Item = (usize, usize, &str)> {
     let inside = |char: char| char.is_alphanumeric() || char == '\'' || char == '_' || char == '-';
     text.split(move |char: char| !inside(char))

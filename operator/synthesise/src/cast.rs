@@ -1,4 +1,4 @@
-//! The people, places and things of a document: every slot's value, made when it is first requested and the same from then on.
+//! The people and facts of a document: the value of every slot, generated on first use and then fixed.
 
 mod days;
 mod institutions;
@@ -23,9 +23,9 @@ use crate::slot::{Day, Item, Party, Role, Slot};
 pub(crate) struct Cast<'i> {
     pub(crate) institute: &'i Institute,
     pub(crate) chance: Chance,
-    /// Whether dates are written day first, whatever the institute does.
+    /// Whether dates are written day first, regardless of the institute.
     pub(crate) day_first: bool,
-    /// Names that go before the institute's; none if empty.
+    /// Names that replace the institute's; empty for none.
     names: &'i [Name],
     people: HashMap<Role, Person>,
     days: HashMap<Day, Date>,
@@ -47,7 +47,7 @@ impl<'i> Cast<'i> {
         }
     }
 
-    /// Another document begins.
+    /// Resets everything for another document.
     pub(crate) fn forget_all(&mut self) {
         self.people.clear();
         self.days.clear();
@@ -55,7 +55,7 @@ impl<'i> Cast<'i> {
         self.parties.clear();
     }
 
-    /// Somebody else, somewhere else, another day: the patient, the visit and the hospital stay.
+    /// Resets the patient, the visit and the hospital stay.
     pub(crate) fn forget_some(&mut self) {
         self.people
             .retain(|role, _| matches!(role, Role::Patient | Role::Doctor));
@@ -69,7 +69,7 @@ impl<'i> Cast<'i> {
             .retain(|item, _| matches!(item, Item::Hospital | Item::Mrn | Item::State | Item::StateAbbr));
     }
 
-    /// Writes a slot that is no template.
+    /// Writes a slot that is not a template.
     pub(crate) fn write(&mut self, slot: &Slot, page: &mut Page) {
         match slot {
             Slot::Person(role, form, capital) => self.write_person(*role, *form, *capital, page),
@@ -107,7 +107,7 @@ impl<'i> Cast<'i> {
         pieces
     }
 
-    /// Returns the first identifier of an item: what others are made of.
+    /// Returns the first identifier of an item, from which others are derived.
     fn text_of(&mut self, item: Item) -> String {
         self.item(item)
             .first()

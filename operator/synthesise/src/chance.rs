@@ -1,4 +1,4 @@
-//! Choices, all from one seeded source.
+//! Random choices from one seeded source.
 
 use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, SeedableRng as _};
@@ -9,14 +9,14 @@ use rand_chacha::ChaCha8Rng;
 pub(crate) struct Chance(ChaCha8Rng);
 
 impl Chance {
-    /// Returns the source of `seed`, and within it of a document's number.
+    /// Creates the source for `seed` and a document's number.
     pub(crate) fn new(seed: u64, stream: u64) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(stream);
         Self(rng)
     }
 
-    /// True this often.
+    /// Returns true with this probability.
     pub(crate) fn often(&mut self, share: f64) -> bool {
         self.0.random_bool(share.clamp(0.0, 1.0))
     }
@@ -26,7 +26,7 @@ impl Chance {
         self.0.random_range(low..=high.max(low))
     }
 
-    /// Returns a number below `bound`, which is at least 1.
+    /// Returns a number below `bound`, which must be at least 1.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0.random_range(0..bound.max(1))
     }
@@ -36,17 +36,17 @@ impl Chance {
         self.0.random()
     }
 
-    /// One of them; `""` of none.
+    /// Returns one of them; `""` if there are none.
     pub(crate) fn word<'a, S: AsRef<str>>(&mut self, of: &'a [S]) -> &'a str {
         of.choose(&mut self.0).map_or("", AsRef::as_ref)
     }
 
-    /// One of them.
+    /// Returns one of them.
     pub(crate) fn pick<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
         of.choose(&mut self.0)
     }
 
-    /// One of them, by its weight.
+    /// Returns one of them, by its weight.
     pub(crate) fn weighted<T: Copy>(&mut self, of: &[(T, f64)], otherwise: T) -> T {
         let mut left = self.unit() * of.iter().map(|(_, weight)| weight).sum::<f64>();
         for &(item, weight) in of {
@@ -58,7 +58,8 @@ impl Chance {
         otherwise
     }
 
-    /// Fills in a layout: `#` a digit, `@` a capital, `?` either, `%` a digit that is not 0, `~` a small letter; all else is itself.
+    /// Fills in a layout: `#` is a digit, `@` a capital, `?` either, `%` a digit other than 0, `~` a
+    /// lower-case letter; other characters stay.
     pub(crate) fn layout(&mut self, layout: &str) -> String {
         const CAPITALS: &[u8; 26] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
         let mut out = String::new();

@@ -1,4 +1,4 @@
-//! Institutes: how the people of each write, and what they draw from.
+//! Institutes: each has its own conventions of writing, and its own names and places.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use crate::registry::{BARE, HELD_OUT, INSTITUTES, SHARED};
 use crate::slot::FILLERS;
 use crate::template::{Template, TemplateError, parse};
 
-/// What the institutes share.
+/// Files that the institutes share.
 const NUMBERS: &str = include_str!("../data/shared/numbers.toml");
 const FILLER_TEXT: &str = include_str!("../data/shared/fillers.toml");
 
-/// How often a number has a layout of the institute's own rather than one that all have.
+/// The probability that a number has the institute's own layout rather than a common one.
 const OWN: f64 = 0.7;
 
 /// Returns the ids of the institutes, in order.
@@ -23,16 +23,16 @@ pub fn institutes() -> impl Iterator<Item = &'static str> {
     INSTITUTES.iter().map(|files| files.id)
 }
 
-/// Why the generator cannot begin.
+/// Why the generator cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstituteError {
-    /// There is no institute of this name.
+    /// The institute does not exist.
     #[error("there is no institute {name:?}; there are {known}")]
     Unknown {
-        /// What was requested.
+        /// The name that was requested.
         name: String,
-        /// Those that there are.
+        /// The existing names.
         known: String,
     },
     /// A file of templates is invalid.
@@ -40,7 +40,7 @@ pub enum InstituteError {
     Template {
         /// The file, as `institute/file`.
         file: String,
-        /// Where and why.
+        /// The line and the reason.
         source: TemplateError,
     },
     /// A file of conventions is invalid.
@@ -48,7 +48,7 @@ pub enum InstituteError {
     Conventions {
         /// The file.
         file: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
@@ -70,11 +70,11 @@ struct Conventions {
     numbers: BTreeMap<String, Vec<String>>,
 }
 
-/// Forms of dates, as strftime has them.
+/// Formats of dates, in strftime's notation.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Dates {
-    /// The share of dates that are figures alone, where a template leaves it open.
+    /// The share of numeric dates, if a template leaves the format open.
     figures: f64,
     numeric: Weights,
     long: Weights,
@@ -82,7 +82,7 @@ struct Dates {
     month_year: Weights,
 }
 
-/// An institute, ready to write.
+/// An institute with its parsed files.
 pub(crate) struct Institute {
     pub(crate) id: &'static str,
     pub(crate) pools: Pools,
@@ -100,7 +100,7 @@ pub(crate) struct Institute {
     templates: BTreeMap<Kind, Vec<(Template, f64)>>,
 }
 
-/// How a full name is written.
+/// The form of a full name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub(crate) enum NameForm {
@@ -122,10 +122,10 @@ const NAME_FORMS: &[(&str, NameForm)] = &[
 ];
 
 impl Institute {
-    /// Returns the institute of this id.
+    /// Creates the institute with this id.
     ///
     /// # Errors
-    /// [`InstituteError`]; a test reads all of them, so that only an unknown name is met in use.
+    /// [`InstituteError`]; a test reads all of them, so that only an unknown name can occur in use.
     pub(crate) fn new(id: &str) -> Result<Self, InstituteError> {
         let (place, files) = INSTITUTES
             .iter()
@@ -147,7 +147,7 @@ impl Institute {
             form.map(|form| (form, weight))
         });
         let mut templates: BTreeMap<Kind, Vec<(Template, f64)>> = BTreeMap::new();
-        // A held-out institute has texts of its own of each kind.
+        // A held-out institute has its own texts of each kind.
         let shared = if HELD_OUT.contains(&id) { &[][..] } else { SHARED };
         let shared = shared
             .iter()

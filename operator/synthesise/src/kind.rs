@@ -1,6 +1,6 @@
 //! Kinds of templates.
 
-/// What a template is of.
+/// The kind of text that a template writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs)] // Each is described in data/README.md.
 pub(crate) enum Kind {
@@ -43,7 +43,7 @@ impl Kind {
         NAMES.iter().find(|(key, _)| *key == name).map(|&(_, kind)| kind)
     }
 
-    /// Returns whether its templates may have no identifier.
+    /// Returns whether its templates must not have identifiers.
     pub(crate) fn is_bare(self) -> bool {
         matches!(self, Self::Negative | Self::Clinical)
     }

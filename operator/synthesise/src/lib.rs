@@ -1,11 +1,12 @@
-//! Invented clinical notes with gold spans, for tests and for training: nobody's data, so that it may be shared.
+//! Synthetic clinical notes with gold spans, for tests and training. They contain no real person's data, so
+//! they can be shared.
 //!
-//! A document is written from templates (`data/README.md`) or around carrier text, with the identifiers of an invented person.
-//! Institutes differ in templates, conventions and in the names, towns and hospitals that they draw from, so that a model can be
-//! tested on one that it has not seen. Spans follow the guidelines of the 2014 i2b2 track (Stubbs and Uzuner 2015), titles, degrees
-//! and possessives outside.
+//! A document is written from templates (`data/README.md`) or around carrier text, with the identifiers of an
+//! invented person. Institutes differ in templates, conventions, and in the names, towns and hospitals that
+//! they use, so that a model can be tested on one that it has not seen. Spans follow the guidelines of the
+//! 2014 i2b2 track (Stubbs and Uzuner 2015), without titles, degrees and possessives.
 //!
-//! The same settings and carriers give the same documents, byte for byte, whichever of them are requested.
+//! The same settings and carriers give the same documents, byte for byte, in any order of requests.
 
 mod carrier;
 mod cast;
@@ -31,22 +32,22 @@ pub use registry::HELD_OUT;
 pub use template::TemplateError;
 use write::Writer;
 
-/// What is written.
+/// The settings of the generator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Decides everything.
+    /// Determines all random choices.
     pub seed: u64,
-    /// Which institutes write, in turn.
+    /// The institutes that write documents, in turn.
     pub institutes: Vec<String>,
     /// The share of documents without any identifier.
     pub negatives: f64,
-    /// What is done to documents when they are written.
+    /// The noise that is added to documents.
     pub noise: Noise,
-    /// The people whose names replace the institutes' own; empty to keep those.
+    /// Names that replace the institutes' own; empty for none.
     pub names: Vec<Name>,
 }
 
-/// A name of somebody.
+/// A person's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
     /// The given name.
@@ -65,11 +66,11 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// Creates a generator with these settings; carriers' marks are residues of identifiers, which are
-    /// written over or left out.
+    /// Creates a generator with these settings. Marks in carriers are residues of identifiers, which are
+    /// replaced or left out.
     ///
     /// # Errors
-    /// [`InstituteError`] if there is no institute of a name.
+    /// [`InstituteError`] if an institute does not exist.
     pub fn new(settings: Settings, carriers: &[Document]) -> Result<Self, InstituteError> {
         let institutes = settings.institutes.iter().map(|id| Institute::new(id));
         let institutes = institutes.collect::<Result<_, _>>()?;
@@ -85,7 +86,8 @@ impl Generator {
         })
     }
 
-    /// How many sentences of the carriers are used, and how many are left out for what they may tell.
+    /// Returns the number of sentences of the carriers that are used, and of those left out because they may
+    /// identify.
     pub fn sentences(&self) -> (usize, usize) {
         let used = self
             .carriers
@@ -97,7 +99,7 @@ impl Generator {
         (used, left_out)
     }
 
-    /// Document `number`, from 0; `None` if no institute is to write.
+    /// Returns document `number`, from 0; `None` without institutes.
     pub fn document(&self, number: u64) -> Option<Document> {
         let of = u64::try_from(self.institutes.len()).ok()?;
         let place = usize::try_from(number.checked_rem(of)?).ok()?;

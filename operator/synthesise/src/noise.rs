@@ -1,9 +1,9 @@
-//! What hurry, keyboards and old systems do to a document: capitals, none, typing errors, lost blanks, wrapped lines.
+//! Noise from hurry, keyboards and old systems: capitals or none, typing errors, lost blanks, wrapped lines.
 
 use crate::chance::Chance;
 use crate::page::{Page, Piece};
 
-/// Shares of documents that something is done to.
+/// The shares of documents with each kind of noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
     /// All in capitals.
@@ -12,18 +12,18 @@ pub struct Noise {
     pub lower: f64,
     /// A run of lines in capitals.
     pub some_capitals: f64,
-    /// Some identifiers without capitals, or in capitals, where the text around them is as it was.
+    /// Some identifiers without capitals, or in capitals, with unchanged text around them.
     pub some_values: f64,
     /// Typing errors in words.
     pub typing: f64,
-    /// Blanks lost before and behind identifiers.
+    /// Blanks lost before and after identifiers.
     pub blanks: f64,
     /// Lines wrapped at a fixed width, names and dates too.
     pub wrapped: f64,
 }
 
 impl Noise {
-    /// None at all.
+    /// No noise.
     pub const NONE: Self = Self {
         capitals: 0.0,
         lower: 0.0,
@@ -34,7 +34,7 @@ impl Noise {
         wrapped: 0.0,
     };
 
-    /// What is usual.
+    /// A realistic amount of noise.
     pub const USUAL: Self = Self {
         capitals: 0.1,
         lower: 0.1,
@@ -89,7 +89,7 @@ fn each(page: &mut Page, change: impl Fn(&str) -> String) {
     }
 }
 
-/// Pieces between two places of the document, in capitals.
+/// Converts the text between two positions of the document to capitals.
 fn capitals_for_a_while(page: &mut Page, chance: &mut Chance) {
     let length = page.pieces.len();
     let from = chance.below(length.max(1));
@@ -99,7 +99,7 @@ fn capitals_for_a_while(page: &mut Page, chance: &mut Chance) {
     }
 }
 
-/// Words of four letters or more with one slip of the fingers, this often a word.
+/// Adds one typing error to words of four letters or more, at this rate per word.
 fn mistyped(text: &str, rate: f64, chance: &mut Chance) -> String {
     let mut out = String::with_capacity(text.len());
     let mut word: Vec<char> = Vec::new();
@@ -171,7 +171,8 @@ fn slip(word: &mut Vec<char>, chance: &mut Chance) {
     }
 }
 
-/// "Dr.Lopez", "MRN:123", "Lopez ,MD": blanks next to identifiers go, where what is left still has a border.
+/// Removes blanks next to identifiers, where the text still has a token boundary: "Dr.Lopez", "MRN:123",
+/// "Lopez ,MD".
 fn lose_blanks(page: &mut Page, chance: &mut Chance) {
     let rate = 0.05 + 0.3 * chance.unit();
     let labelled: Vec<bool> = page.pieces.iter().map(|piece| piece.label.is_some()).collect();
@@ -189,9 +190,10 @@ fn lose_blanks(page: &mut Page, chance: &mut Chance) {
     }
 }
 
-/// Turns blanks into line ends so that no line is longer than `width`, where a word allows it.
+/// Replaces blanks by line breaks so that no line is longer than `width`, if the words allow it.
 fn wrap(page: &mut Page, width: usize) {
-    // A blank and a line end have the same length, so that a blank that turned out to be the last one can still be changed.
+    // A blank and a line break have the same length, so that the last blank of a line can still be replaced
+    // later.
     let mut column = 0;
     let mut last: Option<(usize, usize)> = None;
     let mut since = 0;

@@ -1,12 +1,12 @@
-//! A document while it is written: pieces of text, each an identifier or not.
+//! A document under construction: pieces of text, each an identifier or not.
 
 use lethe_core::Span;
 use lethe_corpus::{Document, Mark};
 
-/// Labels of names, of which a given and a family name with a blank between are one.
+/// Labels of names: a given and a family name with a blank between them are one name.
 const NAMES: &[&str] = &["PATIENT", "DOCTOR"];
 
-/// What is written in one go: either a whole identifier, or text without one.
+/// A piece that is written at once: either a whole identifier, or text without one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Piece {
     pub(crate) text: String,
@@ -21,7 +21,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Text that identifies nobody.
+    /// Adds text that identifies nobody.
     pub(crate) fn text(&mut self, text: &str) {
         match self.pieces.last_mut() {
             Some(Piece {
@@ -36,10 +36,10 @@ impl Page {
         }
     }
 
-    /// An identifier.
+    /// Adds an identifier.
     pub(crate) fn value(&mut self, label: &'static str, text: &str) {
         let inner = text.trim();
-        // A span of blanks, or with blanks at its ends, is no identifier of anybody's.
+        // A span of blanks identifies nobody, and blanks at its ends are not part of it.
         if !inner.is_empty() {
             self.pieces.push(Piece {
                 text: inner.to_owned(),
@@ -48,7 +48,7 @@ impl Page {
         }
     }
 
-    /// Makes an "a" that the page ends with fit what comes: "an 82-year-old", "an actor".
+    /// Adapts a final "a" to the next word: "an 82-year-old", "an actor".
     pub(crate) fn article(&mut self, next: &str) {
         let next = next.to_lowercase();
         let vowel = next.starts_with(['8', 'a', 'e', 'i', 'o']) || matches!(next.as_str(), "11" | "18");
@@ -61,7 +61,7 @@ impl Page {
         }
     }
 
-    /// Puts what was written since the page had `pieces`, the last of `bytes`, into capitals.
+    /// Converts to capitals what was written since the page had `pieces` pieces, the last of `bytes` bytes.
     pub(crate) fn capitals_from(&mut self, pieces: usize, bytes: usize) {
         if let Some(last) = pieces.checked_sub(1).and_then(|last| self.pieces.get_mut(last)) {
             let new = last.text.split_off(bytes);
@@ -72,7 +72,7 @@ impl Page {
         }
     }
 
-    /// Another page behind this one.
+    /// Appends another page.
     pub(crate) fn append(&mut self, other: Self) {
         for piece in other.pieces {
             match piece.label {
@@ -82,7 +82,7 @@ impl Page {
         }
     }
 
-    /// Returns whether a line is begun.
+    /// Returns whether the last line has text.
     pub(crate) fn is_within_line(&self) -> bool {
         self.pieces
             .last()

@@ -1,4 +1,4 @@
-//! The lists that names and places are drawn from, dealt out to institutes: each entry belongs to one of them.
+//! The lists of names and places, split between institutes: each entry belongs to one of them.
 
 mod invented;
 mod shapes;
@@ -27,20 +27,21 @@ pub(crate) enum Sex {
     Male,
 }
 
-/// Where names come from, by how often.
+/// The origins of names, with their frequencies.
 const ORIGINS: [(usize, f64); 3] = [(US, 0.6), (SPANISH, 0.14), (WORLD, 0.26)];
 const US: usize = 0;
 const SPANISH: usize = 1;
 const WORLD: usize = 2;
 
-/// The share of names that no list has, that are ordinary words too, and that are drawn whatever their frequency.
+/// The share of names that are in no list, of names that are also ordinary words, and of names drawn
+/// regardless of frequency.
 const INVENTED: f64 = 0.22;
 const ORDINARY: f64 = 0.07;
 const EVEN: f64 = 0.4;
-/// The share of surnames that are two words which tell something.
+/// The share of surnames of two meaningful words.
 const TELLING: f64 = 0.012;
 
-/// Entries, with how often each is drawn: sums of weights up to each.
+/// Entries with cumulative weights.
 #[derive(Default)]
 pub(crate) struct Pool {
     entries: Vec<&'static str>,
@@ -54,7 +55,7 @@ impl Pool {
         self.sums.push(before + weight);
     }
 
-    /// One, by weight.
+    /// Returns one entry, by weight.
     fn common(&self, chance: &mut Chance) -> &'static str {
         let at = chance.unit() * self.sums.last().copied().unwrap_or(0.0);
         let place = self.sums.partition_point(|&sum| sum <= at);
@@ -65,20 +66,21 @@ impl Pool {
             .unwrap_or_default()
     }
 
-    /// One, each as often as another.
+    /// Returns one entry, each with equal probability.
     pub(crate) fn any(&self, chance: &mut Chance) -> &'static str {
         chance.pick(&self.entries).copied().unwrap_or_default()
     }
 }
 
-/// Names of one sort: from the lists of each origin, those that are words too, and new ones in their manner.
+/// Names of one kind: from the lists of each origin, those that are also words, and invented ones in their
+/// style.
 struct Names {
     by_origin: [Pool; 3],
     ordinary: Pool,
     inventor: Inventor,
 }
 
-/// What an institute draws from.
+/// The entries of an institute.
 pub(crate) struct Pools {
     female: Names,
     male: Names,
@@ -96,13 +98,13 @@ pub(crate) struct Pools {
     pub(crate) insurers: Pool,
     pub(crate) professions: Pool,
     pub(crate) holidays: Pool,
-    /// Never dealt out: everybody's.
+    /// Shared by all institutes.
     pub(crate) institution_heads: Pool,
     pub(crate) street_types: Pool,
 }
 
 impl Pools {
-    /// Returns the pools of institute `place` of `of`.
+    /// Creates the pools of institute `place` of `of`.
     pub(crate) fn new(place: usize, of: usize) -> Self {
         let all = known_names();
         let dealt = |text: &'static str| dealt(text, place, of);
@@ -167,7 +169,7 @@ impl Pools {
         }
     }
 
-    /// Where a person's names come from.
+    /// Draws the origin of a person's names.
     pub(crate) fn origin(chance: &mut Chance) -> usize {
         chance.weighted(&ORIGINS, US)
     }
@@ -181,7 +183,7 @@ impl Pools {
         names.draw(origin, chance)
     }
 
-    /// Returns a surname, now and then of two parts.
+    /// Returns a surname, sometimes of two parts.
     pub(crate) fn family(&self, origin: usize, chance: &mut Chance) -> String {
         if let Some(name) = chance.often(TELLING).then(|| self.telling.name(chance)).flatten() {
             return name;
@@ -223,7 +225,7 @@ impl Names {
     }
 }
 
-/// Entries of a list with their numbers.
+/// Returns the entries of a list with their numbers.
 fn entries(text: &'static str) -> impl Iterator<Item = (&'static str, Option<f64>)> {
     text.lines()
         .filter(|line| !line.starts_with('#') && !line.is_empty())
@@ -233,7 +235,8 @@ fn entries(text: &'static str) -> impl Iterator<Item = (&'static str, Option<f64
         })
 }
 
-/// Which institute of `of` has an entry: FNV-1a over its folded form, so that spellings of one name stay together.
+/// Returns which institute of `of` has an entry: FNV-1a over its folded form, so that spellings of one name
+/// stay together.
 fn whose(entry: &str, of: usize) -> usize {
     let hash = fold(entry).bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -252,30 +255,30 @@ fn whole(text: &'static str) -> Pool {
 fn pool(entries: impl Iterator<Item = (&'static str, Option<f64>)>) -> Pool {
     let mut pool = Pool::default();
     for (entry, number) in entries {
-        // The root of a frequency: the commonest names are common, and the rare ones come up.
+        // The root of a frequency: common names stay common, and rare ones also occur.
         pool.push(entry, number.map_or(1.0, |number: f64| (number + 0.2).sqrt()));
     }
     pool
 }
 
-/// What the dictionaries know that identifies nobody, by the slot that it fills.
+/// Returns dictionary entries that identify nobody, by the slot that they fill.
 pub(crate) fn listed() -> [(&'static str, Vec<String>); 5] {
     let of = |list| -> Vec<String> { entries(list).map(|(entry, _)| entry.to_owned()).collect() };
     let (drugs, devices) = (of(list!("drugs")), of(list!("device-names")));
-    // An eponym stands before what is called so.
+    // An eponym precedes the noun that it names.
     let eponyms = entries(list!("eponyms")).zip(EPONYM_NOUNS.iter().cycle());
     let eponyms = eponyms.map(|((entry, _), noun)| format!("{entry}{noun}"));
     [
         ("drug", drugs.clone()),
         ("eponym", eponyms.chain(devices.iter().cloned()).collect()),
-        // The bare entries.
+        // Entries without a noun.
         ("drug.name", drugs),
         ("device.name", devices),
         ("eponym.name", of(list!("eponyms"))),
     ]
 }
 
-/// What eponyms are of.
+/// The nouns after eponyms.
 const EPONYM_NOUNS: &[&str] = &[
     " disease",
     "'s sign",
@@ -304,7 +307,7 @@ const EPONYM_NOUNS: &[&str] = &[
     " position",
 ];
 
-/// Returns every name that some list has, folded.
+/// Returns every name in the lists, folded.
 fn known_names() -> HashSet<String> {
     [
         list!("us-given-names-female"),

@@ -1,10 +1,10 @@
-//! The institutes and their files: a folder under `data` that is not named here is not read.
+//! The institutes and their files: a folder under `data` that is not listed here is not read.
 
 /// The files of one institute.
 pub(crate) struct Files {
     pub(crate) id: &'static str,
     pub(crate) conventions: &'static str,
-    /// Names and texts of files of templates.
+    /// Names and texts of template files.
     pub(crate) templates: &'static [(&'static str, &'static str)],
 }
 
@@ -24,7 +24,7 @@ macro_rules! institute {
     };
 }
 
-/// Every institute. Lists are dealt out by place and number: one more deals them again.
+/// All institutes. Lists are split by index and number of institutes: a new institute changes the split.
 pub(crate) static INSTITUTES: &[Files] = &[
     institute!("cedar": "forms.txt", "frames.txt", "inserts.txt", "letters.txt", "messages.txt", "notes.txt", "notes2.txt", "visits.txt"),
     institute!("harbor": "forms.txt", "inserts.txt", "letters.txt", "messages.txt", "notes1.txt", "notes2.txt", "notes3.txt", "parts.txt", "visits.txt"),
@@ -35,10 +35,10 @@ pub(crate) static INSTITUTES: &[Files] = &[
     institute!("summit": "forms.txt", "furniture.txt", "inserts.txt", "letters.txt", "messages.txt", "notes-clinic.txt", "notes-inpatient.txt", "notes-long.txt", "queries.txt", "sentences.txt", "visits.txt"),
 ];
 
-/// Institutes to test on: nothing that they write with is another's.
+/// Institutes for testing: they share no text with the others.
 pub const HELD_OUT: &[&str] = &["summit"];
 
-/// What all institutes but those write with.
+/// The texts of all other institutes.
 pub(crate) static SHARED: &[(&str, &str)] = &[
     template!("shared", "messages.txt"),
     template!("shared", "prose1.txt"),
@@ -54,7 +54,7 @@ pub(crate) static SHARED: &[(&str, &str)] = &[
     template!("shared", "visits2.txt"),
 ];
 
-/// What every institute writes with: nothing in it identifies.
+/// The texts of all institutes, which contain no identifiers.
 pub(crate) static BARE: &[(&str, &str)] = &[
     template!("shared", "clinical.txt"),
     template!("shared", "clinical2.txt"),

@@ -1,8 +1,8 @@
-//! What a template may ask for. `data/README.md` lists the same for those who write templates.
+//! The slots of templates. `data/README.md` lists them for authors of templates.
 
 use crate::kind::Kind;
 
-/// Somebody that a document is of or about.
+/// A person in a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Role {
     Patient,
@@ -17,7 +17,7 @@ pub(crate) enum Role {
     Staff2,
 }
 
-/// Roles by the name that templates have for them.
+/// Roles by their names in templates.
 const ROLES: &[(&str, Role)] = &[
     ("patient", Role::Patient),
     ("relative", Role::Relative),
@@ -32,7 +32,7 @@ const ROLES: &[(&str, Role)] = &[
 ];
 
 impl Role {
-    /// Returns whether this is somebody who treats: DOCTOR rather than PATIENT.
+    /// Returns whether this is a treating person: DOCTOR rather than PATIENT.
     pub(crate) fn treats(self) -> bool {
         matches!(
             self,
@@ -46,7 +46,7 @@ impl Role {
     }
 }
 
-/// How a person is written, or what is said of them.
+/// The form of a person's mention, or a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MentionForm {
     Any,
@@ -62,11 +62,11 @@ pub(crate) enum MentionForm {
     Cred,
     Profession,
     Age(Count),
-    // No identifiers from here on.
+    // These are not identifiers.
     Word(Word),
 }
 
-/// How an age is written.
+/// The form of an age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Count {
     Figures,
@@ -75,7 +75,7 @@ pub(crate) enum Count {
     Months,
 }
 
-/// Words that follow from who somebody is and identify nobody.
+/// Words that depend on a person and identify nobody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub(crate) enum Word {
@@ -121,7 +121,7 @@ const MENTION_FORMS: &[(&str, MentionForm)] = &[
     ("relation", MentionForm::Word(Word::Relation)),
 ];
 
-/// A day in a document's story.
+/// A day in a document's timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Day {
     Visit,
@@ -154,7 +154,7 @@ const DAYS: &[(&str, Day)] = &[
     ("signed", Day::Signed),
 ];
 
-/// How a date is written.
+/// The form of a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub(crate) enum Written {
@@ -184,7 +184,7 @@ const WRITTEN: &[(&str, Written)] = &[
     ("season", Written::Season),
 ];
 
-/// Everything else that identifies.
+/// All other identifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub(crate) enum Item {
@@ -299,7 +299,7 @@ const ITEMS: &[(&str, Item)] = &[
     ("username", Item::Username),
 ];
 
-/// A country as one who acts, which is no place and identifies nobody ("the Government of Chad").
+/// A country as an actor, which is not a place and identifies nobody ("the Government of Chad").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Party {
     /// Chad.
@@ -316,20 +316,20 @@ const PARTIES: &[(&str, Party)] = &[
     ("party.adj", Party::Adjective),
 ];
 
-/// A place in a template.
+/// A slot in a template.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Slot {
-    /// Somebody; the flag asks for a capital letter.
+    /// A person; the flag requests a capital letter.
     Person(Role, MentionForm, bool),
     Date(Day, Written),
     Item(Item),
-    /// A country that acts: no identifier.
+    /// A country as an actor, which is not an identifier.
     Party(Party),
-    /// One of the shared strings under this key: no identifier.
+    /// One of the shared strings under this key, which is not an identifier.
     Filler(String),
-    /// A time of day: no identifier.
+    /// A time of day, which is not an identifier.
     Time,
-    /// A small number: no identifier.
+    /// A small number, which is not an identifier.
     Number,
     /// A template of this kind.
     Part(Kind),
@@ -337,7 +337,7 @@ pub(crate) enum Slot {
     Carrier,
 }
 
-/// Keys of `shared/fillers.toml` and of what the dictionaries know.
+/// The keys of `shared/fillers.toml` and of the dictionary entries.
 pub(crate) const FILLERS: &[&str] = &[
     "drug",
     "dose",
@@ -391,7 +391,7 @@ impl Slot {
         if let Some(day) = named(name) {
             return Some(Self::Date(day, Written::Any));
         }
-        // "relative.dob.num" is a date's, though "relative" is somebody.
+        // "relative.dob.num" is a date, although "relative" is a person.
         if let Some((day, form)) = name.rsplit_once('.')
             && let Some(day) = named(day)
         {

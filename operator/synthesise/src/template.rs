@@ -17,7 +17,7 @@ pub(crate) struct Template {
     pub(crate) kind: Kind,
     /// Its weight among others of its kind.
     pub(crate) weight: f64,
-    /// Its own text has no small letters: what is filled in has none either.
+    /// Whether its own text has no lower-case letters: then inserted values have none either.
     pub(crate) in_capitals: bool,
     pub(crate) nodes: Vec<Node>,
 }
@@ -26,9 +26,9 @@ pub(crate) struct Template {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {why}")]
 pub struct TemplateError {
-    /// From 1.
+    /// The line, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// The problem.
     pub why: String,
 }
 
@@ -38,7 +38,7 @@ pub struct TemplateError {
 /// [`TemplateError`] at the first invalid line.
 pub(crate) fn parse(text: &str) -> Result<Vec<Template>, TemplateError> {
     let mut templates = Vec::new();
-    // The head of the template that is being read, the number of its line, and its own lines.
+    // The head of the current template, its line number, and its own lines.
     let mut open: Option<(Kind, f64, usize)> = None;
     let mut lines: Vec<&str> = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -47,7 +47,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Template>, TemplateError> {
         }
         let Some(head) = line.strip_prefix("===") else {
             if open.is_none() && !line.trim().is_empty() {
-                return Err(fault(number, "text before the first ==="));
+                return Err(fault(number, "there is text before the first ==="));
             }
             lines.push(line);
             continue;
@@ -73,7 +73,7 @@ fn begin(head: &str, line: usize) -> Result<(Kind, f64, usize), TemplateError> {
         let value = word.strip_prefix("weight=").and_then(|value| value.parse().ok());
         weight = value
             .filter(|weight: &f64| weight.is_finite() && *weight > 0.0)
-            .ok_or_else(|| fault(line, format!("{word:?} is no weight=NUMBER")))?;
+            .ok_or_else(|| fault(line, format!("{word:?} is not weight=NUMBER")))?;
     }
     Ok((kind, weight, line))
 }
@@ -90,7 +90,7 @@ fn close(
     };
     let body = body.trim_matches('\n');
     if body.trim().is_empty() {
-        return Err(fault(line, "an empty template"));
+        return Err(fault(line, "the template is empty"));
     }
     let mut reader = Reader {
         rest: body,
@@ -111,10 +111,10 @@ fn close(
     Ok(())
 }
 
-/// Letters that a template must have for its capitals to tell anything.
+/// The fewest letters of a template whose capitals are significant.
 const FEW: usize = 12;
 
-/// Counts lower-case letters and all letters outside slots.
+/// Counts the lower-case letters and all letters outside slots.
 fn count(nodes: &[Node], small: &mut usize, letters: &mut usize) {
     for node in nodes {
         match node {
@@ -128,7 +128,7 @@ fn count(nodes: &[Node], small: &mut usize, letters: &mut usize) {
     }
 }
 
-/// Returns whether nothing among `nodes` identifies anybody.
+/// Checks that nothing among `nodes` is an identifier.
 fn bare(nodes: &[Node]) -> Result<(), &'static str> {
     for node in nodes {
         match node {
@@ -138,7 +138,7 @@ fn bare(nodes: &[Node]) -> Result<(), &'static str> {
                 Slot::Person(_, MentionForm::Word(_), _) | Slot::Filler(_) | Slot::Time | Slot::Number,
             ) => {}
             Node::Slot(Slot::Part(kind)) if kind.is_bare() => {}
-            Node::Slot(_) => return Err("a kind without identifiers asks for one"),
+            Node::Slot(_) => return Err("a kind without identifiers has an identifier"),
         }
     }
     Ok(())
@@ -150,7 +150,7 @@ struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
-    /// Nodes up to the end or, within alternatives, up to `|` or `]]`, which stay.
+    /// Parses nodes up to the end or, within alternatives, up to `|` or `]]`, which are not consumed.
     fn nodes(&mut self, within: bool) -> Result<Vec<Node>, TemplateError> {
         let mut nodes = Vec::new();
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! Documents: what stands behind what.
+//! Composes documents from templates.
 
 use crate::Name;
 use crate::carrier::{Carried, Carrier, Sentence};
@@ -10,10 +10,10 @@ use crate::page::Page;
 use crate::slot::{MentionForm, Role, Slot};
 use crate::template::Node;
 
-/// How deep templates may ask for templates.
+/// The maximum nesting of templates.
 const DEEPEST: usize = 3;
 
-/// Sorts of documents and how often each is written.
+/// Kinds of documents, with their frequencies.
 const SORTS: &[(Option<Kind>, f64)] = &[
     // Carrier text with a header, insertions and a signature.
     (None, 0.36),
@@ -44,7 +44,7 @@ impl<'w> Writer<'w> {
         Self { cast, carriers }
     }
 
-    /// Returns the source of choices, when the page is done.
+    /// Returns the source of choices after the page is written.
     pub(crate) fn into_chance(self) -> Chance {
         self.cast.chance
     }
@@ -55,7 +55,7 @@ impl<'w> Writer<'w> {
         match self.cast.chance.weighted(SORTS, Some(Kind::Note)) {
             None => self.around_carrier(&mut page),
             Some(kind @ (Kind::Sentence | Kind::Query)) => {
-                // Short texts come alone or a few at once, each about somebody else.
+                // Short texts come alone or several at once, each about another person.
                 let several = if self.cast.chance.often(0.6) {
                     1
                 } else {
@@ -68,7 +68,7 @@ impl<'w> Writer<'w> {
                 }
             }
             Some(kind) => {
-                // An institute that has no template of a kind writes a note.
+                // An institute without a template of this kind writes a note.
                 let kind = if self
                     .cast
                     .institute
@@ -79,7 +79,7 @@ impl<'w> Writer<'w> {
                 } else {
                     Kind::Note
                 };
-                // Prose comes from everywhere.
+                // Prose comes from any country.
                 self.cast.day_first = kind == Kind::Prose && self.cast.chance.often(0.55);
                 self.part(kind, 0, &mut page);
             }
@@ -107,7 +107,7 @@ impl<'w> Writer<'w> {
         }
     }
 
-    /// A template of a kind.
+    /// Writes a template of a kind.
     fn part(&mut self, kind: Kind, depth: usize, page: &mut Page) {
         let institute = self.cast.institute;
         let Some(template) = institute
@@ -160,8 +160,9 @@ impl<'w> Writer<'w> {
         }
     }
 
-    /// About `length` characters of a carrier from a line on, an insertion behind a sentence this often; clinical sentences where there
-    /// is no carrier. Without `identifiers`, what has one is left out.
+    /// Writes about `length` characters of a carrier from a line on, with insertions after sentences at this
+    /// rate; without a carrier, clinical sentences. Without `identifiers`, sentences that have one are left
+    /// out.
     fn carrier(&mut self, length: i64, identifiers: bool, dense: f64, page: &mut Page) {
         let carriers = self.carriers;
         let Some(carrier) = self.cast.chance.pick(carriers) else {
@@ -197,7 +198,7 @@ impl<'w> Writer<'w> {
         if !self.cast.chance.often(dense) {
             return;
         }
-        // "…normal.  Her daughter": an insertion is a sentence of its own.
+        // "…normal.  Her daughter": an insertion is a separate sentence.
         let blank = page
             .pieces
             .last()
@@ -210,7 +211,7 @@ impl<'w> Writer<'w> {
         page.text(" ");
     }
 
-    /// Writes a sentence of a carrier; gives its length.
+    /// Writes a sentence of a carrier and returns its length.
     fn sentence(&mut self, sentence: &Sentence, identifiers: bool, page: &mut Page) -> i64 {
         let mut length = 0;
         for (place, carried) in sentence.nodes.iter().enumerate() {

@@ -1,15 +1,15 @@
-//! Numbers in figures and in words, English and Spanish, as an age has them.
+//! Numbers of ages in digits and in words, English and Spanish.
 
 use lethe_text::Language;
 
 /// A part of an age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token<'t> {
-    /// A number; a fraction behind it is dropped.
+    /// A number; a fraction after it is dropped.
     Number {
         /// Its value.
         value: u32,
-        /// Spelt in Spanish.
+        /// Whether it is spelt in Spanish.
         spanish: bool,
     },
     /// "90s", "nineties".
@@ -25,7 +25,7 @@ pub(super) enum Token<'t> {
     Plus,
     /// Any other word.
     Word(&'t str),
-    /// Any other mark.
+    /// Any other punctuation mark.
     Mark,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn tokens(folded: &str) -> Vec<Token<'_>> {
     out
 }
 
-/// Runs of digits, runs of letters, single marks; white space is dropped.
+/// Splits a text into runs of digits, runs of letters and single marks, without white space.
 fn split(text: &str) -> Vec<&str> {
     let kind = |c: char| match c {
         c if c.is_ascii_digit() => 0,
@@ -68,7 +68,7 @@ fn split(text: &str) -> Vec<&str> {
     out
 }
 
-/// The token at `at`, and how many parts it takes.
+/// Returns the token at `at`, and how many parts it takes.
 fn one<'t>(raw: &[&'t str], at: usize, part: &'t str) -> (Token<'t>, usize) {
     let get = |ahead: usize| raw.get(at + ahead).copied().unwrap_or_default();
     if part.as_bytes().first().is_some_and(u8::is_ascii_digit) {
@@ -87,7 +87,7 @@ fn one<'t>(raw: &[&'t str], at: usize, part: &'t str) -> (Token<'t>, usize) {
         "eighties" => Token::Decade { value: 80 },
         "nineties" => Token::Decade { value: 90 },
         "over" | "above" | "exceeding" | "mayor" | "mayores" | ">" | "≥" | "older" | "more" | "mas" => {
-            // "or older", "o mas" behind the number; "older than", "mas de" before it.
+            // "or older", "o mas" after the number; "older than", "mas de" before it.
             if at > 0 && matches!(raw[at - 1], "or" | "and" | "o" | "y") {
                 Token::Plus
             } else {
@@ -101,7 +101,7 @@ fn one<'t>(raw: &[&'t str], at: usize, part: &'t str) -> (Token<'t>, usize) {
     (token, 1)
 }
 
-/// Returns a number in figures: "94", "94.5", "94 6/12", "1,080", "90s".
+/// Returns a number in digits: "94", "94.5", "94 6/12", "1,080", "90s".
 fn figures<'t>(part: &'t str, get: &impl Fn(usize) -> &'t str) -> (Token<'t>, usize) {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let mut used = 1;
@@ -116,7 +116,7 @@ fn figures<'t>(part: &'t str, get: &impl Fn(usize) -> &'t str) -> (Token<'t>, us
         // A fraction of a year: "94 6/12".
         used = 4;
     } else if get(1) == "/" && digits(get(2)) {
-        // "6/12": so many twelfths of a year.
+        // "6/12": twelfths of a year.
         return (
             Token::Number {
                 value: 0,
@@ -134,7 +134,7 @@ fn figures<'t>(part: &'t str, get: &impl Fn(usize) -> &'t str) -> (Token<'t>, us
         let used = if plural == get(1) { 2 } else { 3 };
         return (Token::Decade { value }, used);
     }
-    // Only smaller units reach four figures.
+    // Only smaller units reach four digits.
     let small = matches!(
         get(used),
         "months" | "mos" | "weeks" | "wks" | "days" | "hours" | "meses" | "semanas" | "dias" | "horas"
@@ -186,7 +186,7 @@ fn spelt(raw: &[&str], at: usize) -> Option<(u32, bool, usize)> {
     (used > 0).then_some((total, spanish, used))
 }
 
-/// One word's value, and whether it is Spanish.
+/// Returns one word's value, and whether it is Spanish.
 fn simple(word: &str) -> Option<(u32, bool)> {
     let (value, language) = lethe_text::numbers::value(word)?;
     Some((value.into(), language == Language::Spanish))

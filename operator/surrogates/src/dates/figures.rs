@@ -1,5 +1,5 @@
-//! Dates in figures: "03/18/2022", "2022-03-18", "3/2019", "12/03", "20220318", "2019", and days that a range's other end
-//! completes.
+//! Numeric dates: "03/18/2022", "2022-03-18", "3/2019", "12/03", "20220318", "2019", and days that the other
+//! end of a range completes.
 
 use lethe_core::Span;
 
@@ -26,7 +26,7 @@ impl Parser<'_> {
             {
                 return self.three(point, [at, second, third]);
             }
-            // "12-15 March", "12-15/03/2019", "2018-2019", "2018-19": the dash is a range's.
+            // "12-15 March", "12-15/03/2019", "2018-2019", "2018-19": the dash belongs to a range.
             let goes_on = self.apart(second).is_some_and(|(again, _)| again != mark);
             let range = mark == '-'
                 && (self.month_behind(second).is_some()
@@ -57,7 +57,7 @@ impl Parser<'_> {
             self.decade(point);
             return Some(());
         }
-        // A day whose month the other end of a range gives.
+        // A day whose month comes from the other end of a range.
         if len > 2 || !(1..=31).contains(&value) {
             return None;
         }
@@ -70,7 +70,7 @@ impl Parser<'_> {
         Some(())
     }
 
-    /// Returns the mark between the number at `at` and the next token, and where that is.
+    /// Returns the punctuation mark between the number at `at` and the next token, and that token's index.
     pub(super) fn apart(&self, at: usize) -> Option<(char, usize)> {
         let (mark, next) = (self.tok(at + 1), self.tok(at + 2));
         let close = mark.glued && next.glued;
@@ -91,7 +91,7 @@ impl Parser<'_> {
             return None;
         }
         self.at = at[2] + 1;
-        // A fourth part: a version, an address, an identifier.
+        // A fourth part makes it a version, an address or an identifier.
         if let Some((mark, _)) = self.apart(at[2])
             && self.apart(at[0]).is_some_and(|(first, _)| first == mark)
         {
@@ -132,7 +132,7 @@ impl Parser<'_> {
         Some(())
     }
 
-    /// Which of two numbers is the day and which the month: the one above 12 decides, else the hint.
+    /// Decides which of two numbers is the day and which the month: the one above 12, else the hint.
     pub(super) fn order(&self, first: usize, second: usize, a: u32, b: u32) -> Option<[(usize, u32); 2]> {
         let dotted = self.tok(first + 1).mark('.');
         let day_first = match (a > 12, b > 12) {
@@ -182,13 +182,13 @@ impl Parser<'_> {
         }
     }
 
-    /// "20220318", or "18032022" in the hint's order.
+    /// Parses "20220318", or "18032022" in the hint's order.
     pub(super) fn compact(&mut self, point: &mut Point, value: u32) -> Option<()> {
         let start = self.cur().span.start();
         let (year, month, day) = (value / 10_000, value / 100 % 100, value % 100);
         let iso = YEARS.contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
         let mut cut = |from: usize, len: usize, part: Part, end: usize| {
-            // Eight digits at `start`, one byte each.
+            // There are eight digits at `start`, one byte each.
             let span = Span::between((start + from) as u32, (start + from + len) as u32);
             self.fields.push(Field { span, part, end });
         };

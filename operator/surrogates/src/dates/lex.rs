@@ -1,11 +1,11 @@
-//! A written date in tokens: numbers, words with their calendar sense, marks.
+//! Splits a written date into tokens: numbers, words with their meaning in the calendar, punctuation marks.
 
 use lethe_core::Span;
 use lethe_text::fold_into;
 
 use super::words::{Sense, sense};
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Is {
     /// A run of ASCII digits: its value and its length.
@@ -18,12 +18,12 @@ pub(super) enum Is {
     End,
 }
 
-/// A token and where it stands.
+/// A token and its position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tok {
     pub(super) is: Is,
     pub(super) span: Span,
-    /// No white space stands before it.
+    /// Whether it directly follows the previous token.
     pub(super) glued: bool,
 }
 
@@ -66,7 +66,7 @@ pub(super) fn tokens(text: &str) -> Option<Vec<Tok>> {
             }
         };
         while let Some(&(at, next)) = chars.peek() {
-            // Combining accents belong to the letter before them.
+            // Combining accents belong to the previous letter.
             let accent = c.is_alphabetic() && matches!(next, '\u{300}'..='\u{36f}');
             if !(same(next) || accent) {
                 break;

@@ -6,13 +6,13 @@ use super::words::{Form, Name, Sense};
 use crate::Language;
 
 impl Parser<'_> {
-    /// Returns the month's name that belongs to the day at `at`: behind an ordinal, a full stop, "of", "de",
-    /// a dash or a slash.
+    /// Returns the month's name that belongs to the day at `at`: after an ordinal, a full stop, "of", "de", a
+    /// dash or a slash.
     pub(super) fn month_behind(&mut self, at: usize) -> Option<usize> {
         let mut next = self.ordinal(at, false);
         let mark = self.tok(next);
         if matches!(mark.is, Is::Mark('.' | '/')) || mark.dash() {
-            // "3 - March" is a range's dash; "3. März" has its full stop at the day.
+            // "3 - March" is a range's dash; "3. März" has its full stop directly after the day.
             if !mark.glued || !(self.tok(next + 1).glued || mark.mark('.')) {
                 return None;
             }
@@ -25,7 +25,7 @@ impl Parser<'_> {
         self.month_at(next)
     }
 
-    /// "12 del marzo", "día 12 del mes de marzo" have fillers between.
+    /// Returns whether fillers follow: "12 del marzo", "día 12 del mes de marzo".
     pub(super) fn is_del(&self, at: usize) -> bool {
         self.sense(at) == Some(Sense::Filler)
             && matches!(
@@ -34,7 +34,7 @@ impl Parser<'_> {
             )
     }
 
-    /// `at`, if a month stands there: a name, or a Roman numeral between two marks.
+    /// Returns `at` if it is a month: a name, or a Roman numeral between two marks.
     pub(super) fn month_at(&self, at: usize) -> Option<usize> {
         let tok = self.tok(at);
         match tok.is {
@@ -70,7 +70,7 @@ impl Parser<'_> {
             }
             return Some(());
         }
-        // "3 March 19", where nothing else follows.
+        // "3 March 19", if nothing else follows.
         if let (Some((value, 2)), Is::End) = (sep.number(), year.is) {
             self.two_figures(self.at, value, point);
             self.at += 1;
@@ -93,7 +93,7 @@ impl Parser<'_> {
         Some(())
     }
 
-    /// Returns the language and form of a name that leaves them open.
+    /// Returns the language and form of a name with several possible ones.
     pub(super) fn settle(&self, at: usize, name: Name, bound: bool) -> Name {
         let stop = self.tok(at + 1).mark('.') && self.tok(at + 1).glued;
         let form = match name.form {
@@ -169,7 +169,7 @@ impl Parser<'_> {
             self.day(day, value, point)?;
             self.at = self.ordinal(day, true);
             if !self.year_behind(point) {
-                // "March 3, 19", where nothing else follows.
+                // "March 3, 19", if nothing else follows.
                 let comma = usize::from(self.cur().mark(','));
                 let last = self.tok(self.at + comma);
                 if let (Some((value, 2)), Is::End) = (last.number(), self.tok(self.at + comma + 1).is) {

@@ -1,6 +1,7 @@
-//! From a date's tokens to its fields: which characters are the day, the month, the year, of which end of a range.
+//! Parses a date's tokens into fields: the characters of day, month and year, for each end of a range.
 //!
-//! A recursive descent over a handful of tokens. What it does not know it does not skip: the text is then no date.
+//! A recursive descent parser over a few tokens. It does not skip unknown tokens: the text is then not a
+//! date.
 
 use lethe_core::Span;
 
@@ -8,7 +9,7 @@ use super::Hint;
 use super::lex::{Is, Tok, tokens};
 use super::words::{Name, Sense};
 
-/// What a field says, and how it is written.
+/// The kind and format of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Day,
@@ -16,9 +17,9 @@ pub(super) enum Part {
     MonthName(Name),
     /// I to XII.
     Roman,
-    /// Four figures.
+    /// Four digits.
     Year,
-    /// Two figures.
+    /// Two digits.
     ShortYear,
     Weekday(Name),
     /// "rd" of "3rd".
@@ -26,7 +27,7 @@ pub(super) enum Part {
     Season(Name),
 }
 
-/// Characters that change when the date does.
+/// Characters that change with the date.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field {
     pub(super) span: Span,
@@ -54,7 +55,7 @@ pub(super) struct Parsed {
     pub(super) range: bool,
 }
 
-/// Years that notes write in four figures.
+/// The years that notes write with four digits.
 pub(super) const YEARS: std::ops::RangeInclusive<u32> = 1500..=2200;
 
 pub(super) fn parse(text: &str, hint: &Hint) -> Option<Parsed> {
@@ -96,7 +97,7 @@ pub(super) struct Parser<'a> {
     pub(super) hint: &'a Hint,
     pub(super) fields: Vec<Field>,
     pub(super) end: usize,
-    /// The first end, while the second is read.
+    /// The first end while the second is parsed.
     pub(super) first: Point,
 }
 
@@ -129,7 +130,7 @@ impl Parser<'_> {
         });
     }
 
-    /// Words that announce a date and do not change with it.
+    /// Skips words that introduce a date and do not change with it.
     pub(super) fn fillers(&mut self) {
         loop {
             let joins = matches!(self.sense(self.at), Some(Sense::Filler | Sense::Of | Sense::At));
@@ -141,7 +142,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What joins the two ends of a range.
+    /// Parses the joint between the two ends of a range.
     pub(super) fn join(&mut self, first: &Point) -> bool {
         let years = first.year.is_some() && first.month.is_none();
         let joins = match self.cur().is {
@@ -149,7 +150,7 @@ impl Parser<'_> {
             Is::Mark('/') => years || first.weekday.is_some() && first.day.is_none(),
             _ => self.cur().dash(),
         };
-        // "al" and "hasta el" are two words of one joint; "from 3/4 -> 3/9" an arrow.
+        // "al" and "hasta el" are joints of two words; "from 3/4 -> 3/9" has an arrow.
         if joins {
             self.at += 1;
             if self.cur().mark('>') || self.cur().mark('-') {
@@ -159,7 +160,7 @@ impl Parser<'_> {
         joins && self.cur().is != Is::End
     }
 
-    /// One end: a weekday, a date, a time, in this order, each of which may be missing.
+    /// Parses one end: a weekday, a date, a time, in this order, each of them optional.
     pub(super) fn side(&mut self) -> Option<Point> {
         let mut point = Point::default();
         self.fillers();
@@ -184,7 +185,7 @@ impl Parser<'_> {
                 self.at += 1;
                 self.year_behind(&mut point);
             }
-            // An apostrophe with no year behind it is left, and ends the date.
+            // An apostrophe without a year after it is left, and ends the date.
             Is::Mark('\'' | '\u{2018}' | '\u{2019}') => drop(self.short_year(self.at, &mut point)),
             _ => {}
         }
@@ -211,7 +212,7 @@ impl Parser<'_> {
         true
     }
 
-    /// Four figures, or two of a range of years, as a year.
+    /// Parses four digits, or two in a range of years, as a year.
     pub(super) fn year(&mut self, at: usize, point: &mut Point) -> bool {
         match self.tok(at).number() {
             Some((value, 4)) if YEARS.contains(&value) => {
@@ -223,7 +224,7 @@ impl Parser<'_> {
         }
     }
 
-    /// An apostrophe at `at` and two figures behind it.
+    /// Parses an apostrophe at `at` and two digits after it.
     pub(super) fn short_year(&mut self, at: usize, point: &mut Point) -> bool {
         let quoted = matches!(self.tok(at).is, Is::Mark('\'' | '\u{2018}' | '\u{2019}'));
         let number = self.tok(at + 1);
@@ -244,7 +245,7 @@ impl Parser<'_> {
         point.year = Some(self.hint.century(value as i16));
     }
 
-    /// The "s" of "1990s" behind the year that was just read.
+    /// Parses the "s" of "1990s" after the year that was just read.
     pub(super) fn decade(&mut self, point: &mut Point) {
         let quote = usize::from(matches!(self.cur().is, Is::Mark('\'' | '\u{2019}')) && self.cur().glued);
         let s = self.tok(self.at + quote);
@@ -254,7 +255,7 @@ impl Parser<'_> {
         }
     }
 
-    /// ", 2019", " de 2019", " del año 2019", " '19" behind a month, a day or a season.
+    /// Parses ", 2019", " de 2019", " del año 2019", " '19" after a month, a day or a season.
     pub(super) fn year_behind(&mut self, point: &mut Point) -> bool {
         let mut at = self.at;
         if self.tok(at).mark('.') && self.tok(at).glued {
@@ -278,7 +279,7 @@ impl Parser<'_> {
         false
     }
 
-    /// "3rd", "1º": the token behind the ordinal of the day at `at`.
+    /// Returns the token after the ordinal of the day at `at`: "3rd", "1º".
     pub(super) fn ordinal(&mut self, at: usize, mark: bool) -> usize {
         let behind = self.tok(at + 1);
         match behind.is {

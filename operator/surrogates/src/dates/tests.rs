@@ -1,4 +1,4 @@
-//! Golden forms, and properties over every form.
+//! Golden formats, and properties of every format.
 
 use proptest::prelude::*;
 
@@ -24,7 +24,7 @@ fn shifted(text: &str, order: Order, days: i32) -> Option<String> {
     Written::parse(text, &hint(order))?.shift(days)
 }
 
-/// Text, order, days, and what is written.
+/// Text, order, days, and the expected result.
 const SHIFTS: &[(&str, Order, i32, &str)] = &[
     ("03/18/2022", MDY, 20, "04/07/2022"),
     ("3/18/2022", MDY, 20, "4/7/2022"),
@@ -206,7 +206,7 @@ fn clause_164_514_b_2_i_c_a_year_that_shows_an_age_over_89_is_seen() {
     };
     assert!(shows("1934", None, 2024) && !shows("1935", None, 2024));
     assert!(shows("07/14/1930", Some(1930), 2024));
-    // Something of such a life, but too near to show its age.
+    // An event in such a life, but too recent to reveal the age.
     assert!(!shows("2021", Some(1930), 2024));
     // A parent's birth in a younger patient's note.
     assert!(!shows("1920", Some(1960), 2024));
@@ -254,7 +254,7 @@ fn a_date_that_would_leave_the_calendar_is_left_to_the_caller() {
     assert_eq!(shifted("March 2019", MDY, i32::MIN), None);
 }
 
-/// A full date in one of the forms that always say whether they pad.
+/// Returns a full date in one of the formats with definite padding.
 fn form(year: i16, month: i8, day: i8, kind: usize) -> (String, Order) {
     let names = [
         "January",
@@ -306,7 +306,7 @@ proptest! {
         year in 1940i16..2030, month in 1i8..=12, day in 1i8..=28, kind in 0usize..10, days in -4000i32..4000,
     ) {
         let (text, order) = form(year, month, day, kind);
-        // Two figures stand for a hundred years only.
+        // Two digits are unambiguous only within a hundred years.
         prop_assume!(kind != 2 || days.abs() < 1800 && (1950..2020).contains(&year));
         let there = shifted(&text, order, days).unwrap();
         prop_assert_eq!(there.chars().filter(|c| c.is_ascii_punctuation()).count(),

@@ -1,11 +1,11 @@
-//! Times of day next to a date, which stay as they are written.
+//! Times of day next to a date, which stay unchanged.
 
 use super::lex::Is;
 use super::parse::Parser;
 use super::words::Sense;
 
 impl Parser<'_> {
-    /// Passes a time of day, which is kept as it is.
+    /// Skips a time of day, which stays unchanged.
     pub(super) fn time(&mut self) -> bool {
         let Some(mut end) = self.one_time(self.at) else {
             return false;
@@ -20,7 +20,7 @@ impl Parser<'_> {
         true
     }
 
-    /// Returns the token behind the time at `at`.
+    /// Returns the token after the time at `at`.
     pub(super) fn one_time(&self, mut at: usize) -> Option<usize> {
         if self.tok(at).mark(',') {
             at += 1;

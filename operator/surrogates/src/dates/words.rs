@@ -1,4 +1,4 @@
-//! The calendar's words in English, Spanish and German: what they mean, and how they are written.
+//! The words of the calendar in English, Spanish and German: their meaning and their forms.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use lethe_text::{fold, lang};
 
 use crate::Language;
 
-/// What a folded word means in a date.
+/// The meaning of a folded word in a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sense {
     /// 1 to 12.
@@ -17,7 +17,7 @@ pub(super) enum Sense {
     Weekday(i8, Name),
     /// Spring is 0, winter 3.
     Season(i8, Name),
-    /// "from", "del", "early": kept as they are before a date.
+    /// "from", "del", "early": kept before a date.
     Filler,
     /// "of", "de": joins day, month and year.
     Of,
@@ -25,11 +25,11 @@ pub(super) enum Sense {
     Join,
     /// "st", "nd", "rd", "th".
     Ordinal,
-    /// "o", "er", "ero" behind a Spanish day, and "º" itself.
+    /// "o", "er", "ero" after a Spanish day, and "º" itself.
     SpanishOrdinal,
     /// "at", "las": before a time.
     At,
-    /// "am", "pm", "h", "hrs", "horas": behind a time.
+    /// "am", "pm", "h", "hrs", "horas": after a time.
     Hour,
     /// The letter that begins an ISO time.
     T,
@@ -43,20 +43,20 @@ pub(super) enum Sense {
     Other,
 }
 
-/// How a calendar word is written.
+/// The form of a calendar word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Name {
-    /// `None`: the word is the same in two languages.
+    /// `None` if the word is the same in two languages.
     pub(super) language: Option<Language>,
     pub(super) form: Form,
 }
 
-/// Long or short.
+/// The length of the form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Full,
     Short,
-    /// "may", "Mai": the same long and short.
+    /// "may", "Mai": the long and short forms are equal.
     Either,
     /// "Mondays", "sábados".
     Plural,
@@ -85,7 +85,7 @@ pub(super) fn weekday(number: i8, language: Language, form: Form) -> Option<(&'s
         (_, Short | Longer) => &language.words().weekdays_short,
         _ => &language.words().weekdays,
     };
-    // "los lunes" has no letter of its own.
+    // "los lunes" has no plural letter.
     let plural = form == Plural && !(language == Es && number < 5);
     let name = list.get(usize::try_from(number).ok()?)?;
     Some((name, if plural { "s" } else { "" }))
@@ -105,8 +105,8 @@ pub(super) fn sense(word: &str) -> Sense {
     }
 }
 
-/// The folded names of months, weekdays and seasons. Where a word has two senses, the first one stands: "mar" is Tuesday too,
-/// but a month is meant far more often.
+/// The folded names of months, weekdays and seasons. If a word has two meanings, the first one counts: "mar"
+/// is also Tuesday, but far more often a month.
 static NAMES: LazyLock<HashMap<String, Sense>> = LazyLock::new(|| {
     let mut names = HashMap::new();
     let mut add = |word: &str, sense| {
@@ -169,7 +169,7 @@ fn month_sense(word: &str, name: MonthName) -> Sense {
         calendar::Form::Short => Short,
         calendar::Form::Either => Either,
     };
-    // German abbreviates these alike; English is far more frequent.
+    // German has the same abbreviations; English is far more frequent.
     let language = match word {
         "jan" | "apr" | "aug" => Some(En),
         _ => name.language,

@@ -1,4 +1,4 @@
-//! Moving a parsed date and writing it in its own form.
+//! Moves a parsed date and writes it in its own format.
 
 use jiff::ToSpan;
 use jiff::civil::Date;
@@ -9,7 +9,7 @@ use super::words::{month, season, weekday};
 use crate::Language;
 use lethe_text::Case;
 
-/// Mean days of a month and of a year, Gregorian, in ten-thousandths.
+/// The mean days of a month and of a year, Gregorian, in ten-thousandths.
 const MONTH: i64 = 304_369;
 const YEAR: i64 = 3_652_425;
 
@@ -19,7 +19,7 @@ const FURTHEST: u32 = 3_660_000;
 impl Written<'_> {
     /// Returns the date `days` later, in the same form. `None` if it would leave the years 1 to 9999.
     pub fn shift(&self, days: i32) -> Option<String> {
-        // Nothing within the calendar moves further.
+        // Larger shifts leave the calendar.
         if days.unsigned_abs() > FURTHEST {
             return None;
         }
@@ -60,11 +60,11 @@ impl Written<'_> {
             (None, Some(month), Some(day)) => {
                 let date = match self.reference {
                     Some(year) => {
-                        // The 29th of February of a year that has none is the day before the 1st of March.
+                        // The 29th of February of a year without it is the day before the 1st of March.
                         let date = Date::new(year, month, day).or_else(|_| Date::new(year, month, day - 1));
                         date.ok()?.checked_add(days.days()).ok()?
                     }
-                    // A circle of 365 days: moved back, every date returns to itself.
+                    // Dates without a year move in a circle of 365 days, so that moving back restores them.
                     None => {
                         let year = if (month, day) == (2, 29) { 2000 } else { 2001 };
                         let date = Date::new(year, month, day).ok()?;
@@ -133,7 +133,7 @@ impl Written<'_> {
             before: String::new(),
             behind: String::new(),
         };
-        // The giver's own characters between day, month and year serve the other end too.
+        // The separators of the other end are reused between day, month and year.
         let between = |a: usize, b: usize| self.text.get(a..b);
         if month.span.start() > day.span.start() {
             let from = suffix.map_or(day.span.end(), |suffix| suffix.span.end());
@@ -177,7 +177,7 @@ impl Written<'_> {
                     name.language.unwrap_or(Language::English),
                     name.form,
                 )?;
-                // The same month keeps the writer's own spelling: "Sept", "setiembre".
+                // The same month keeps its spelling: "Sept", "setiembre".
                 let same = self.points[field.end].month == point.month;
                 Case::of(old).write(if same { old } else { new }, out);
             }
@@ -211,7 +211,7 @@ impl Written<'_> {
         Some(())
     }
 
-    /// A day or month in figures, padded as the text pads.
+    /// Writes a numeric day or month, with the padding of the text.
     fn number(&self, field: &Field, old: &str, value: i8, out: &mut String) {
         let figures = |field: &&Field| matches!(field.part, Part::Day | Part::Month);
         let shapes = || {
@@ -223,7 +223,8 @@ impl Written<'_> {
         } else if old.starts_with('0') || shapes().any(|text| text.starts_with('0')) {
             true
         } else {
-            // Two figures that need both: "12/15/2019" and "12-Mar-19" pad, "12 March" does not.
+            // Numeric dates with two parts have padding: "12/15/2019" and "12-Mar-19" do, "12 March" does
+            // not.
             let rest = self.text.get(field.span.end()..).unwrap_or_default();
             let named = !rest.starts_with(['-', '/', '.'])
                 && self.fields.iter().any(|f| matches!(f.part, Part::MonthName(_)));
@@ -236,14 +237,15 @@ impl Written<'_> {
     }
 }
 
-/// What a range's end gets when it no longer shares the other's month.
+/// The text that a range's end gets when it no longer shares the other's month.
 struct Extra {
     end: usize,
     before: String,
     behind: String,
 }
 
-/// `days` in periods of `length` ten-thousandths of a day, rounded half away from zero: so that `-days` undoes `days`.
+/// Returns `days` in periods of `length` ten-thousandths of a day, rounded half away from zero, so that
+/// `-days` reverses `days`.
 fn round(days: i64, length: i64) -> i64 {
     let whole = (days.abs() * 10_000 + length / 2) / length;
     whole * days.signum()

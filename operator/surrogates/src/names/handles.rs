@@ -1,4 +1,4 @@
-//! User names and the local parts of addresses, which are made of names: "jsmith12", "t.wrenfield".
+//! User names and the local parts of addresses, which consist of names: "jsmith12", "t.wrenfield".
 
 use lethe_text::fold;
 
@@ -8,8 +8,8 @@ use crate::draw::Draw;
 use lethe_text::Case;
 
 impl Names {
-    /// `text` with its names, initials and digits replaced as they are elsewhere: "jsmith" follows "J. Smith". `None` if it
-    /// has neither letter nor digit.
+    /// Returns `text` with its names, initials and digits replaced as they are elsewhere: "jsmith" follows
+    /// "J. Smith". `None` if it has neither letter nor digit.
     pub(crate) fn handle(&self, text: &str, about: &About<'_>, draw: &dyn Draw) -> Option<String> {
         if !text.chars().any(char::is_alphanumeric) {
             return None;
@@ -31,7 +31,8 @@ impl Names {
         Some(out)
     }
 
-    /// One run of letters: a name, a name with an initial or two at one end, two names, or a name that nobody knows.
+    /// Replaces one run of letters: a name, a name with an initial or two at one end, two names, or an
+    /// unknown name.
     fn run(&self, run: &str, about: &About<'_>, draw: &dyn Draw, letters: &Letters) -> Option<String> {
         let folded = fold(run);
         let initials = |text: &str| text.chars().map(|c| letter(c, letters)).collect::<String>();
@@ -49,7 +50,7 @@ impl Names {
                 .collect();
             let long = |word: &str, least: usize| word.chars().nth(least - 1).is_some();
             let short = |word: &str| !long(word, 3);
-            // What the event says comes before what the lists say.
+            // The event's names take precedence over the lists.
             for known in [&given as &dyn Fn(&str) -> bool, &|word| {
                 long(word, 4) && listed(word)
             }] {

@@ -1,4 +1,4 @@
-//! A mention of a person in words: which are name parts, which initials, and what stays as it is.
+//! Splits a mention of a person into words: name parts, initials, and words that stay.
 
 use lethe_core::Span;
 use lethe_dictionaries::{Dictionary, ListId, UnknownList};
@@ -6,16 +6,16 @@ use lethe_text::fold;
 
 use lethe_text::Case;
 
-/// What a word of a mention is.
+/// The kind of a word in a mention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sort {
-    /// A title, particle, suffix or degree: it stays.
+    /// A title, particle, suffix or degree, which stays.
     Kept,
     /// Letters that each stand for a name.
     Initials,
     /// A given or family name.
     Part,
-    /// Digits that got into the span.
+    /// Digits inside the span.
     Digits,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Word {
     pub(super) sort: Sort,
 }
 
-/// The lists that tell titles, particles and degrees.
+/// The lists of titles, particles and degrees.
 pub(super) struct Cues {
     titles: [ListId; 2],
     credentials: ListId,
@@ -40,7 +40,7 @@ const PARTICLES: &[&str] = &[
     "ibn", "al", "y", "e", "i", "do",
 ];
 
-/// Those that may also begin a mention when capitalised, where nearly nobody is called so.
+/// Particles that may also begin a mention when capitalised, since hardly anybody has them as a name.
 const LEADING: &[&str] = &[
     "de", "del", "la", "las", "los", "da", "di", "du", "des", "dos", "della", "van", "von", "der", "den",
     "ter", "st", "saint", "san", "santa", "el", "le",
@@ -48,7 +48,7 @@ const LEADING: &[&str] = &[
 
 const SUFFIXES: &[&str] = &["jr", "sr", "ii", "iii", "iv", "esq"];
 
-/// Degrees that are written with full stops. Others could be somebody's initials.
+/// Degrees written with full stops. Others could be a person's initials.
 const DOTTED: &[&str] = &["md", "do", "rn", "mph", "dds", "lpn", "msw", "dvm"];
 
 impl Cues {
@@ -61,7 +61,7 @@ impl Cues {
         })
     }
 
-    /// The words of a mention.
+    /// Returns the words of a mention.
     pub(super) fn words(
         &self,
         dictionary: &Dictionary,
@@ -82,7 +82,7 @@ impl Cues {
             };
             words[i].sort = sort;
         }
-        // "Dr. Bishop", "de la": where nothing else is a name, the last word is one.
+        // "Dr. Bishop", "de la": if nothing else is a name, the last word is one.
         if !words.iter().any(|word| word.sort != Sort::Kept)
             && let Some(last) = words.last_mut()
         {
@@ -130,12 +130,12 @@ impl Cues {
                 return Sort::Kept;
             }
         }
-        // "Mª", "D.ª": an abbreviation that nearly everybody shares.
+        // "Mª", "D.ª": abbreviations that nearly everybody shares.
         if folded.ends_with('ª') {
             return Sort::Kept;
         }
         let particle = PARTICLES.contains(&folded) && after && (lower || before || LEADING.contains(&folded));
-        // One capital letter is an initial, whatever it could join.
+        // A single capital letter is an initial, even if it could be a particle.
         if particle && (letters > 1 || lower && before) {
             return Sort::Kept;
         }
@@ -150,19 +150,19 @@ impl Cues {
         if degree && before && (mixed || set_off) {
             return Sort::Kept;
         }
-        // "JAS", "Smith JA": capitals that are no name.
+        // "JAS", "Smith JA": capitals that are not a name.
         let capitals = Case::of(written) == Case::Upper;
         if capitals && (letters <= 3 && !listed(folded) || letters == 2 && mixed) {
             return Sort::Initials;
         }
-        // "dka" as a typist's mark.
+        // "dka" as a typist's initials.
         if words.len() == 1 && letters <= 3 && lower && !listed(folded) {
             return Sort::Initials;
         }
         Sort::Part
     }
 
-    /// Returns the places of single letters with full stops that spell a degree: "M.D.".
+    /// Returns the positions of single letters with full stops that spell a degree: "M.D.".
     fn dotted(&self, text: &str, words: &[Word]) -> Vec<usize> {
         let mut out = vec![];
         let mut i = 1;
@@ -192,7 +192,8 @@ impl Cues {
     }
 }
 
-/// Runs of letters with the apostrophes inside them, and runs of digits. A possessive "s" is not a run.
+/// Splits a text into runs of letters with inner apostrophes, and runs of digits. A possessive "s" is not a
+/// run.
 fn split(text: &str) -> Vec<Word> {
     let mut out: Vec<Word> = vec![];
     let mut chars = text.char_indices().peekable();
@@ -216,7 +217,7 @@ fn split(text: &str) -> Vec<Word> {
         }
         let span = Span::between(start as u32, end as u32);
         let written = span.get(text).unwrap_or_default();
-        // "James's": the letter behind an apostrophe, before no other.
+        // "James's": the letter after an apostrophe, with no other after it.
         let last = text.get(..start).and_then(|before| before.chars().next_back());
         if matches!(written, "s" | "S") && last.is_some_and(is_apostrophe) {
             continue;
@@ -247,7 +248,7 @@ fn is_mark(c: char) -> bool {
 mod tests {
     use super::*;
 
-    /// Returns the mention's words: parts in brackets, initials in braces, digits in angles.
+    /// Returns the mention's words: parts in brackets, initials in braces, digits in angle brackets.
     fn sorted(text: &str) -> String {
         let dictionary = Dictionary::builtin();
         let cues = Cues::new(&dictionary).unwrap();

@@ -1,20 +1,20 @@
-//! One typing error between two words, and the like error in another word: so that a misspelt name stays a misspelling of
-//! the same person's.
+//! Finds one typing error between two words and makes the same error in another word, so that a misspelt name
+//! stays a misspelling of the same person's name.
 
-/// What was typed wrong, and where, in letters from the start.
+/// The kind of error, and its position in letters from the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slip {
-    /// Two neighbours changed places.
+    /// Two neighbours swapped.
     Swapped(usize),
-    /// A letter too many.
+    /// A letter added.
     Added(usize),
-    /// A letter too few.
+    /// A letter missing.
     Dropped(usize),
-    /// Another letter.
+    /// A letter changed.
     Changed(usize),
 }
 
-/// Returns the one error that makes `wrong` of `right`; `None` if they are equal or further apart.
+/// Returns the one error that turns `right` into `wrong`; `None` if they are equal or differ by more.
 pub(super) fn slip(right: &str, wrong: &str) -> Option<Slip> {
     let (right_len, wrong_len) = (right.chars().count(), wrong.chars().count());
     if right_len.abs_diff(wrong_len) > 1 {
@@ -44,9 +44,10 @@ pub(super) fn slip(right: &str, wrong: &str) -> Option<Slip> {
     swapped.then_some(Slip::Swapped(same))
 }
 
-/// `name` with the like error at the like place, never at its first letter: an initial still agrees.
+/// Makes the same error at the corresponding place of `name`, but never at its first letter, so that an
+/// initial still agrees.
 ///
-/// `letter` is a small letter to write where one is added or changed.
+/// `letter` is the lower-case letter for an addition or a change.
 pub(super) fn misspelt(name: &str, slip: Slip, of: usize, letter: char) -> String {
     let mut letters: Vec<char> = name.chars().collect();
     let len = letters.len();
@@ -57,13 +58,13 @@ pub(super) fn misspelt(name: &str, slip: Slip, of: usize, letter: char) -> Strin
     match slip {
         Slip::Swapped(at) => {
             let from = place(at, len - 2);
-            // Two equal letters change places unseen: take the next two that differ.
+            // Swapping two equal letters is invisible: the next two that differ are swapped.
             let two = (0..len - 2).map(|step| 1 + (from - 1 + step) % (len - 2));
             if let Some(i) = two.into_iter().find(|&i| letters[i] != letters[i + 1]) {
                 letters.swap(i, i + 1);
             }
         }
-        // A doubled letter is the commonest one too many.
+        // A doubled letter is the most common addition.
         Slip::Added(at) => {
             let i = place(at, len - 1);
             letters.insert(i, letters[i]);

@@ -1,6 +1,6 @@
 //! Short and familiar forms of given names, English and Spanish.
 
-/// A folded nickname and the given names it stands for, the likeliest first.
+/// A folded nickname and its given names, the most likely first.
 pub const NICKNAMES: &[(&str, &[&str])] = &[
     ("abby", &["abigail"]),
     ("al", &["albert", "alan", "alfred"]),

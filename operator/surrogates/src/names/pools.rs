@@ -1,36 +1,37 @@
-//! Names to draw from, by what the lists know of a name: given or family, whose, from where, and by first letter.
+//! Names to draw from, by their class in the lists: given or family name, gender, culture, and first letter.
 //!
-//! A name's class follows from the lists alone, never from where it stands: "Scott" is in the class of names that are both
-//! given and family names, and gets another such name, so that "Mr Scott" and "Scott Hale" may meet in one note.
+//! A name's class follows from the lists alone, never from its position: "Scott" is in the class of names
+//! that are both given and family names, and gets another such name, so that "Mr Scott" and "Scott Hale" can
+//! occur in one note.
 
 use std::collections::{HashMap, HashSet};
 
 use lethe_dictionaries::{Dictionary, ListId, ListSet, UnknownList};
 use lethe_text::fold;
 
-/// The letters that surrogates begin with: each class of the shipped lists has names for every one of them.
+/// The first letters of surrogates: each class of the built-in lists has names for every one of them.
 pub(super) const LETTERS: &[u8; 19] = b"abcdefghijlmnoprstv";
 
-/// Where a name is at home.
+/// The culture of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Culture {
     English,
     Spanish,
-    /// A given name that is common in both: David, Laura.
+    /// A given name that is common in both cultures: David, Laura.
     Both,
     World,
 }
 
-/// What a name is.
+/// The role of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Role {
     Given(Gender),
     Family,
-    /// Given and family name alike: Scott, Kelly.
+    /// Both a given and a family name: Scott, Kelly.
     Either(Gender),
 }
 
-/// The sex of a given name.
+/// The gender of a given name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Gender {
     Female,
@@ -38,27 +39,27 @@ pub(super) enum Gender {
     Any,
 }
 
-/// What the lists know of a name.
+/// The class of a name in the lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Class {
     pub(super) culture: Culture,
     pub(super) role: Role,
 }
 
-/// A name to draw.
+/// A name that can be drawn.
 #[derive(Clone, Debug)]
 pub(super) struct Name {
-    /// As the list writes it.
+    /// The name as the list writes it.
     pub(super) shown: String,
     pub(super) folded: String,
 }
 
-/// Every name, and what the dictionary needs to class others.
+/// All names, and the data for classifying others.
 pub(super) struct Pools {
     buckets: HashMap<(Class, u8), Vec<Name>>,
-    /// Those of the given names that have a nickname.
+    /// The given names with a nickname.
     nicknamed: HashMap<(Class, u8), Vec<Name>>,
-    /// Folded names that are written with an accent.
+    /// Folded names that have an accent.
     accented: HashSet<String>,
     lists: Lists,
 }
@@ -73,20 +74,20 @@ struct Lists {
     world_given: ListId,
     world_family: ListId,
     names: ListSet,
-    /// People whose names are diseases, drugs, countries: a surrogate must not look like one.
+    /// Names that are also diseases, drugs or countries, which a surrogate must not look like.
     barred: ListSet,
 }
 
-/// Most names a bucket holds: the commonest.
+/// The most names of a bucket, the most common ones.
 const BUCKET: usize = 200;
 
-/// Per 100,000: the least for a name of the US lists to be drawn.
+/// The least frequency per 100,000 for drawing a name of the US lists.
 const COMMON: u32 = 2;
 
-/// How many of [`TEXTS`], its first, are US lists.
+/// The number of US lists, which come first in [`TEXTS`].
 const US_LISTS: usize = 3;
 
-/// Per 100,000: what a name in a list without a figure counts as.
+/// The assumed frequency per 100,000 of a name in a list without numbers.
 const UNKNOWN: u32 = 20;
 
 static TEXTS: [&str; 8] = [
@@ -119,7 +120,7 @@ impl Pools {
             for line in text.lines().filter(|line| !line.starts_with('#')) {
                 let (name, number) = line.split_once('\t').unwrap_or((line, "1"));
                 let number: u32 = number.parse().unwrap_or(0);
-                // Rare names of the US lists, nearly all of them, are never drawn.
+                // Rare names, which are most of the US lists, are never drawn.
                 if place < US_LISTS && number < COMMON {
                     continue;
                 }
@@ -132,7 +133,7 @@ impl Pools {
                     pools.accented.insert(folded.clone());
                 }
                 let kept = best.entry(folded).or_insert_with(|| (name.to_owned(), number));
-                // Of two spellings the accented one is the right one.
+                // Of two spellings the one with an accent is right.
                 if name.len() > kept.0.len() {
                     name.clone_into(&mut kept.0);
                 }
@@ -147,7 +148,8 @@ impl Pools {
             let shown = capitals(&shown);
             found.push((class, number, Name { shown, folded }));
         }
-        // The commonest first, then by the alphabet: the same lists always give the same buckets.
+        // The most common come first, then alphabetical order, so that the same lists always give the same
+        // buckets.
         found.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.2.folded.cmp(&b.2.folded)));
         for (class, _, name) in found {
             let Some(&letter) = name.folded.as_bytes().first() else {
@@ -182,7 +184,7 @@ impl Pools {
         (!rare && !ordinary && !entry.lists().intersects(self.lists.barred)).then_some(class)
     }
 
-    /// What the lists know of a folded name; `None` if they do not have it.
+    /// Returns the class of a folded name; `None` if the lists do not have it.
     pub(super) fn class(&self, dictionary: &Dictionary, folded: &str) -> Option<Class> {
         let lists = &self.lists;
         let entry = dictionary.word(folded).within(lists.names);
@@ -252,14 +254,14 @@ impl Pools {
                 _ => Culture::English,
             }
         };
-        // Names that are given and family names at once and at home in both are too few to draw from.
+        // Names that are both given and family names and common in both cultures are too few to draw from.
         let both = culture == Culture::Both && matches!(role, Role::Either(_));
         let culture = if both { Culture::English } else { culture };
         Some(Class { culture, role })
     }
 
-    /// Names of a class with a first letter, then those of wider classes, for when all of the first are taken. First of all
-    /// those with a nickname, for a name that has one itself.
+    /// Returns the names of a class with a first letter, then those of wider classes, for when all of the
+    /// first are used. For a name with a nickname, names with a nickname come first.
     pub(super) fn names(&self, class: Class, letter: u8, nicknamed: bool) -> impl Iterator<Item = &[Name]> {
         const FEW: usize = 4;
         let short = self
@@ -303,7 +305,7 @@ impl Pools {
         short.map(Vec::as_slice).into_iter().chain(rest)
     }
 
-    /// Returns whether the folded name is written with an accent in the lists.
+    /// Returns whether the lists have the folded name with an accent.
     pub(super) fn is_accented(&self, folded: &str) -> bool {
         self.accented.contains(folded)
     }
@@ -348,7 +350,7 @@ impl Lists {
     }
 }
 
-/// "Mcdonald" as it is written: "McDonald".
+/// Returns "Mcdonald" with its inner capital: "McDonald".
 fn capitals(name: &str) -> String {
     match name.strip_prefix("Mc") {
         Some(rest) if rest.chars().count() > 2 => {

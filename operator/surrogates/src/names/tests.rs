@@ -1,4 +1,4 @@
-//! What must hold of every mention of a person.
+//! Properties of every mention of a person.
 
 use std::sync::LazyLock;
 
@@ -24,7 +24,7 @@ fn surrogate(text: &str, known: &KnownNames, seed: u64) -> String {
     NAMES.surrogate(text, &about(known, None), &Seeded(seed)).unwrap()
 }
 
-/// Whose the lists say a folded given name is.
+/// Returns the gender of a folded given name in the lists.
 fn gender_of(folded: &str) -> Option<&'static str> {
     match NAMES.pools.class(&NAMES.dictionary, folded)?.role {
         Role::Given(Gender::Female) | Role::Either(Gender::Female) => Some("female"),
@@ -130,7 +130,7 @@ fn a_nickname_follows_the_name_it_is_short_for() {
         }
     }
     assert!(nicknamed > 10, "{nicknamed} of 120");
-    // A short form that is a family's name too is replaced as a family's.
+    // A short form that is also a family name is replaced as a family name.
     let none = KnownNames::default();
     assert!((0..10).any(|seed| {
         let kim = fold(&surrogate("Kim", &none, seed));

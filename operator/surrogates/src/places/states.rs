@@ -1,4 +1,4 @@
-//! The states of the US, whose name, older abbreviation and postal abbreviation are one state's.
+//! The states of the US. A state's name, older abbreviation and postal abbreviation belong together.
 
 use lethe_text::fold;
 
@@ -82,15 +82,16 @@ enum Form {
     Postal,
 }
 
-/// Another state in the same form. `None` for anything but a state; in a city's place only abbreviations are taken for one.
+/// Returns another state in the same form. `None` if the text is not a state; if `region` is false, only
+/// abbreviations count as states.
 pub(super) fn surrogate(text: &str, region: bool, draw: &dyn Draw) -> Option<String> {
     let name = |c: char| c.is_alphanumeric();
     let end = text.rfind(name)? + 1;
-    // A full stop belongs to an abbreviation; other marks stay behind.
+    // A full stop belongs to an abbreviation; other punctuation stays after it.
     let (body, tail) = text.split_at_checked(end)?;
     let dotted = tail.starts_with('.');
     let key = solid(&fold(body));
-    // The first letter tells most apart; postal abbreviations share it with their state.
+    // The first letter distinguishes most; postal abbreviations share it with their state.
     let first = key.as_bytes().first().map(u8::to_ascii_uppercase);
     let find = |wanted: &dyn Fn(&(&str, &str, &str)) -> bool| {
         STATES
@@ -134,7 +135,8 @@ pub(super) fn surrogate(text: &str, region: bool, draw: &dyn Draw) -> Option<Str
                 };
                 let plain = older.trim_end_matches('.');
                 let shown = if dotted { older } else { plain };
-                // "Mass." in a text of small letters stays so; capitals with full stops are no shouting.
+                // "Mass." in a lower-case text keeps its case; capitals with full stops are an abbreviation,
+                // not upper-case text.
                 let case = if body.contains('.') { Case::None } else { case };
                 case.apply(shown) + tail
             }

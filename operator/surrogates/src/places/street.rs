@@ -1,4 +1,4 @@
-//! Street addresses: other numbers and another name, with the words that every address has where they were.
+//! Street addresses: other numbers and another name, with the words that all addresses share in their places.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ struct Word {
     span: Span,
     folded: String,
     digits: bool,
-    /// A comma or the end of the text stands behind it.
+    /// Whether a comma or the end of the text follows.
     last: bool,
     /// "d" and "l" before an apostrophe.
     elided: bool,
@@ -77,7 +77,7 @@ impl Streets {
         })
     }
 
-    /// Another address in the same form; `None` if there is neither name nor number.
+    /// Returns another address in the same form; `None` if there is neither name nor number.
     pub(crate) fn surrogate(
         &self,
         names: &Names,
@@ -134,13 +134,13 @@ impl Streets {
         changed.then_some(out)
     }
 
-    /// Returns whether a folded word is a street type in Spanish alone.
+    /// Returns whether a folded word is a street type only in Spanish.
     fn is_spanish(&self, folded: &str) -> bool {
         let lists = self.dictionary.word(folded).lists();
         !lists.contains(self.types[0]) && lists.contains(self.types[1])
     }
 
-    /// Returns whether a word is one that addresses share.
+    /// Returns whether addresses share a word, so that it stays.
     fn is_kept(&self, words: &[Word], i: usize, about: &About<'_>) -> bool {
         let word = &words[i];
         let folded = word.folded.as_str();
@@ -169,12 +169,12 @@ impl Streets {
         }
         let [english, spanish] = self.types.map(|list| lists.contains(list));
         let first = i == 0 || words[i - 1].last;
-        // A Spanish type stands before the name: "Calle de los Olmos", "C/ Mayor".
+        // A Spanish type precedes the name: "Calle de los Olmos", "C/ Mayor".
         let told = about.language != Some(Language::English) || self.is_spanish(folded);
         if (spanish || folded == "c") && first && !word.last && told {
             return true;
         }
-        // An English one behind it: in "Spring Hill Road" only "Road" is one.
+        // An English type follows it: in "Spring Hill Road" only "Road" is one.
         let rest = words.iter().skip(i + 1).take_while(|_| !word.last);
         let mut behind = rest.take(2);
         let closes = word.last
@@ -198,7 +198,7 @@ fn is_ordinal(words: &[Word], i: usize) -> bool {
     glued && matches!(words[i].folded.as_str(), "st" | "nd" | "rd" | "th")
 }
 
-/// Returns the English ordinal's letters behind a number.
+/// Returns the letters of the English ordinal after a number.
 fn ordinal(number: &str) -> &'static str {
     let mut digits = number.bytes().rev();
     let (last, before) = (digits.next(), digits.next());

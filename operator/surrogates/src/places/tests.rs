@@ -1,4 +1,4 @@
-//! What must hold of every place.
+//! Properties of every place.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! What must hold of every kind.
+//! Properties of every kind.
 
 use std::sync::LazyLock;
 
@@ -69,7 +69,7 @@ fn every_kind_has_a_surrogate_that_is_never_the_original() {
                 .split(|c: char| !c.is_ascii_digit())
                 .filter(|run| run.len() >= 4)
             {
-                // Whatever the shift, a date's year may stay.
+                // A date's year may stay under any shift.
                 assert!(!out.contains(run) || kind == Kind::Date, "{kind:?} {text}: {out}");
             }
         }
@@ -145,7 +145,7 @@ proptest! {
         let (kind, _) = EXAMPLES[at];
         let out = ALL.surrogate(kind, &text, &about(&known), &Seeded(seed));
         prop_assert_eq!(ALL.surrogate(kind, &text, &about(&known), &Seeded(seed)), out.clone());
-        // Young ages and a shift within a period are kept as they are.
+        // Ages up to 89 and dates with a shift within their period stay unchanged.
         if !matches!(kind, Kind::Age | Kind::Date) {
             prop_assert_ne!(out, Some(text));
         }

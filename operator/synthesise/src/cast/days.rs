@@ -1,4 +1,4 @@
-//! Dates: one story in a document, and the forms they are written in.
+//! Dates: one timeline per document, and the formats they are written in.
 
 use jiff::ToSpan as _;
 use jiff::civil::{Date, Weekday, date};
@@ -8,7 +8,7 @@ use crate::chance::Chance;
 use crate::page::Page;
 use crate::slot::{Day, Role, Written};
 
-/// Forms of those who write the day first, most of the world.
+/// Day-first formats, which most of the world uses.
 const FIGURES: Forms = &[
     ("%d/%m/%Y", 4.0),
     ("%-d/%-m/%Y", 2.0),
@@ -33,7 +33,7 @@ const SHORT: Forms = &[
 ];
 const MONTH_YEAR: Forms = &[("%B %Y", 6.0), ("%b %Y", 1.0), ("%m/%Y", 0.5)];
 
-/// Forms as strftime has them, by weight.
+/// Formats in strftime's notation, by weight.
 type Forms = &'static [(&'static str, f64)];
 
 impl Cast<'_> {
@@ -49,7 +49,7 @@ impl Cast<'_> {
     fn make_day(&mut self, day: Day) -> Date {
         let (from, low, high) = match day {
             Day::Visit => {
-                // Records of four decades, most of them of the last.
+                // Records of four decades, most of them of the last one.
                 let year = if self.chance.often(0.6) {
                     self.chance.within(2014, 2027)
                 } else {

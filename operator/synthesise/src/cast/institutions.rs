@@ -1,4 +1,4 @@
-//! Hospitals, practices, employers, schools and insurers: from the lists, and made of their parts.
+//! Hospitals, practices, employers, schools and insurers: from the lists, and composed of their parts.
 
 use super::Cast;
 use super::parts::{BODIES, CHAINS, CIVIC, CLINICS, COMPANIES, HOSPITALS, SAINTS};
@@ -37,7 +37,8 @@ impl Cast<'_> {
         }
     }
 
-    /// What people call a hospital in passing: its initials, or its name without what every hospital has.
+    /// Returns a short form of a hospital's name: its initials, or its name without the words that every
+    /// hospital has.
     pub(super) fn short(&mut self, of: Item) -> String {
         let full = self.text_of(of);
         let words: Vec<&str> = full
@@ -114,7 +115,7 @@ impl Cast<'_> {
         }
     }
 
-    /// Returns a public body that has the name of a town.
+    /// Returns a public body named after a town.
     pub(super) fn court(&mut self) -> String {
         let city = self.city();
         if self.chance.often(0.12) {

@@ -1,4 +1,4 @@
-//! Numbers, codes and addresses on the net.
+//! Numbers, codes and network addresses.
 
 use lethe_text::check::{dea_digit, luhn_digit, vin_check};
 
@@ -38,7 +38,7 @@ const PATHS: &[&str] = &[
 ];
 
 impl Cast<'_> {
-    /// Returns an item that is no place, with its label.
+    /// Returns an item that is not a place, with its label.
     pub(super) fn number(&mut self, item: Item) -> (&'static str, String) {
         match item {
             Item::Zip => ("ZIP", self.zip()),
@@ -64,7 +64,7 @@ impl Cast<'_> {
             Item::BioId => ("BIOID", self.laid_out("bioid")),
             Item::IdNum | Item::IdNum2 => ("IDNUM", self.laid_out("idnum")),
             Item::Username => ("USERNAME", self.username()),
-            // What is left is MRN: places are made elsewhere.
+            // The rest is MRN: places are generated elsewhere.
             _ => ("MEDICALRECORD", self.laid_out("mrn")),
         }
     }
@@ -177,7 +177,7 @@ fn card(chance: &mut Chance) -> String {
     groups.join(between)
 }
 
-/// Returns a National Provider Identifier: its sum counts the prefix 80840 (45 CFR 162.406).
+/// Returns a National Provider Identifier, whose sum includes the prefix 80840 (45 CFR 162.406).
 fn npi(chance: &mut Chance) -> String {
     let digits = chance.layout("1########");
     completed(digits, |digits| luhn_digit(&[b"80840", digits].concat()))
@@ -201,7 +201,7 @@ fn vin(chance: &mut Chance) -> String {
     vin.into_iter().map(char::from).collect()
 }
 
-/// Digits with their check digit behind them.
+/// Returns digits followed by their check digit.
 fn completed(mut digits: String, check: impl FnOnce(&[u8]) -> u8) -> String {
     let last = check(digits.as_bytes());
     digits.push(char::from(last));

@@ -1,4 +1,4 @@
-//! What names of places and institutions are made of.
+//! The parts of names of places and institutions.
 
 pub(super) const NATURE: &[&str] = &[
     "Oak", "Maple", "Cedar", "Pine", "Willow", "River", "Lake", "Spring", "Hill", "Valley", "Meadow",
@@ -166,7 +166,7 @@ pub(super) const COMPANIES: &[&str] = &[
     "Ministries",
     "Foundation",
 ];
-/// Public bodies, behind the name of a town.
+/// Public bodies, which follow the name of a town.
 pub(super) const BODIES: &[&str] = &[
     "District Court",
     "District Court",

@@ -1,4 +1,4 @@
-//! People: their names in every form, their ages, and the words that follow from who they are.
+//! People: their names in every form, their ages, and words that depend on them.
 
 use super::Cast;
 use super::words::{ASSISTANTS, DOCTORS, FEMALE_KIN, MALE_KIN, SPECIALTIES, capital};
@@ -8,7 +8,7 @@ use crate::page::Page;
 use crate::pools::{Pools, Sex};
 use crate::slot::{Count, MentionForm, Role, Word};
 
-/// Somebody in a document.
+/// A person in a document.
 #[derive(Clone, Debug)]
 pub(crate) struct Person {
     pub(crate) sex: Sex,
@@ -37,7 +37,7 @@ impl Cast<'_> {
     }
 
     fn invite(&mut self, role: Role) -> Person {
-        // Kin often share the patient's surname, so the patient is there first.
+        // Relatives often share the patient's surname, so the patient is generated first.
         let kin = matches!(role, Role::Relative | Role::Relative2 | Role::Child);
         let family = kin.then(|| self.person(Role::Patient).last);
         let pools = &self.institute.pools;
@@ -105,7 +105,7 @@ impl Cast<'_> {
                     };
                 }
                 let mut name = person.written(form);
-                // In a list or a header, capitals are a matter of the house.
+                // In a list or a header, capitals depend on the institute.
                 if !page.is_within_line() && chance.often(self.institute.capitals) {
                     name = name.to_uppercase();
                 }

@@ -1,4 +1,4 @@
-//! Places and addresses: from the lists, and made of their parts.
+//! Places and addresses: from the lists, and composed of their parts.
 
 use super::Cast;
 use super::parts::{NATURE, SECOND, UNIT};
@@ -72,8 +72,8 @@ impl Cast<'_> {
         state.map_or(("Ohio", "OH"), |state| (state.0, state.2))
     }
 
-    /// Returns a country that acts, the same in every form but the adjective: which list entry belongs to
-    /// which is not known.
+    /// Returns a country as an actor, the same in every form except the adjective, since the lists do not say
+    /// which adjective belongs to which country.
     pub(super) fn party(&mut self, form: Party) -> String {
         if let Some(known) = self.parties.get(&form) {
             return known.clone();
@@ -268,7 +268,7 @@ impl Cast<'_> {
         format!("{stem} {kind}")
     }
 
-    /// Returns a part of an address on the net, of somebody's name.
+    /// Returns a part of a network address derived from a person's name.
     pub(super) fn handle(&mut self, role: Role) -> String {
         let person = self.person(role);
         let plain = |name: &str| -> String {
@@ -293,7 +293,7 @@ impl Cast<'_> {
         }
     }
 
-    /// One word of a domain.
+    /// Returns one word of a domain.
     pub(super) fn host(&mut self) -> String {
         let stem = if self.chance.often(0.5) {
             self.surname()

@@ -1,4 +1,4 @@
-//! Words that follow from others and identify nobody.
+//! Words that depend on other values and identify nobody.
 
 use crate::chance::Chance;
 
@@ -103,7 +103,7 @@ pub(super) fn time(chance: &mut Chance) -> String {
     }
 }
 
-/// With a first capital.
+/// Returns the text with a capital first letter.
 pub(super) fn capital(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(|char| char.to_uppercase().to_string());

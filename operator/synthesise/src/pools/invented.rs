@@ -1,4 +1,4 @@
-//! Names that no list has, letter by letter in the manner of those that the institute has.
+//! Invents names that are in no list, letter by letter in the style of the institute's names.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,15 +6,15 @@ use lethe_text::fold;
 
 use crate::chance::Chance;
 
-/// Letters that decide the next one.
+/// The number of previous letters that determine the next one.
 const MEMORY: usize = 3;
-/// How many tries a new name gets before the last one is taken apart from the rest.
+/// The tries for a new name before the last one is changed to be different.
 const TRIES: usize = 40;
 
-/// What letter follows which, by how often.
+/// The frequencies of the next letter after each sequence.
 pub(super) struct Inventor {
     next: HashMap<[char; MEMORY], Vec<char>>,
-    /// Names that are known, folded: none of them is an invention.
+    /// Known names, folded; they are never returned.
     known: HashSet<u64>,
 }
 
@@ -22,7 +22,7 @@ const START: char = '^';
 const END: char = '$';
 
 impl Inventor {
-    /// Learns from lists of names, each list as much as another; what is in `known` is never given.
+    /// Learns from lists of names with equal weights; names in `known` are never returned.
     pub(super) fn new<'l>(lists: impl Iterator<Item = &'l [&'static str]>, known: &HashSet<String>) -> Self {
         let mut next: HashMap<_, Vec<char>> = HashMap::new();
         for list in lists {

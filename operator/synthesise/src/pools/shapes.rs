@@ -1,18 +1,19 @@
-//! Shapes of names that lists hardly have: an apostrophe within, letters with marks, and surnames that tell something.
+//! Forms of names that lists seldom have: an inner apostrophe, letters with diacritics, and surnames that are
+//! words.
 
 use super::whose;
 use crate::chance::Chance;
 
-/// Of invented names, the share with an apostrophe within, and with marks on some letters.
+/// The share of invented names with an inner apostrophe, and the share with diacritics.
 const APOSTROPHE: f64 = 0.08;
 const MARKED: f64 = 0.12;
-/// Of the letters that can have a mark, the share that get one in a marked name.
+/// The share of letters that get a diacritic in such a name, of those that can have one.
 const EACH: f64 = 0.4;
 
-/// What stands for the glottal stop, an ejective or a soft sign: typed, typeset, and the letter of its own.
+/// Characters for the glottal stop, an ejective or a soft sign: typed, typographic, and the letter itself.
 const APOSTROPHES: &[&str] = &["'", "'", "'", "’", "’", "ʻ", "ʼ"];
 
-/// Letters and the same with marks, of many orthographies.
+/// Letters with their variants with diacritics, from many orthographies.
 const MARKS: &[(char, &str)] = &[
     ('a', "áàâäãåāăąạảấầæ"),
     ('c', "çćčċ"),
@@ -33,7 +34,7 @@ const MARKS: &[(char, &str)] = &[
     ('z', "źżžẓ"),
 ];
 
-/// Returns a name, now and then with an apostrophe within or with marks.
+/// Returns a name, sometimes with an inner apostrophe or with diacritics.
 pub(super) fn shaped(name: String, chance: &mut Chance) -> String {
     let name = if chance.often(MARKED) {
         marked(&name, chance)
@@ -62,7 +63,7 @@ fn marked(name: &str, chance: &mut Chance) -> String {
     out
 }
 
-/// One apostrophe, behind any letter but the last two.
+/// Inserts one apostrophe after any letter but the last two.
 fn apostrophe(name: &str, chance: &mut Chance) -> String {
     let chars: Vec<char> = name.chars().collect();
     let Some(places) = chars.len().checked_sub(2).filter(|places| *places > 0) else {
@@ -74,7 +75,8 @@ fn apostrophe(name: &str, chance: &mut Chance) -> String {
     before.iter().collect::<String>() + mark + &after.iter().collect::<String>()
 }
 
-/// Surnames that are words, as translated ones of Plains peoples are: dealt out to institutes like all names.
+/// Surnames that are words, like translated surnames of Plains peoples, split between institutes like all
+/// names.
 pub(super) struct Telling {
     first: Vec<&'static str>,
     last: Vec<&'static str>,
@@ -94,7 +96,7 @@ impl Telling {
         }
     }
 
-    /// Two words, as "Red Elk".
+    /// Returns a name of two words, such as "Red Elk".
     pub(super) fn name(&self, chance: &mut Chance) -> Option<String> {
         let first = chance.pick(&self.first)?;
         Some(format!("{first} {}", chance.pick(&self.last)?))
