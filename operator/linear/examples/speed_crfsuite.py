@@ -1,9 +1,9 @@
-"""python-crfsuite beside `linear --speed`, one thread: how many tokens a second its decoder alone labels.
+"""Measures python-crfsuite for comparison with `linear --speed`: the tokens per second that its decoder labels on one thread.
 
 speed_crfsuite.py TRAIN.jsonl TEST.jsonl    (pip install python-crfsuite)
 
-Quick features of a kind that such taggers have; their making is not counted, and what turns Python's lists into the
-library's own items only in the second figure.
+It uses simple features that are common in such taggers. Computing them is not measured; converting Python's lists to the
+library's own items counts only in the second figure.
 """
 import json
 import re

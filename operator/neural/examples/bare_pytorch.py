@@ -1,4 +1,4 @@
-"""The same layer and bucket as bare.rs in PyTorch, one thread: best of many runs."""
+"""Measures the layer and bucket of bare.rs in PyTorch, on one thread; prints the best of many runs."""
 import time
 
 import torch

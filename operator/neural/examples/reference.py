@@ -1,6 +1,6 @@
-"""Reference numbers of the transformer's tests: `python reference.py > ../src/transformer/parity/scores.rs`.
+"""Prints the reference numbers of the transformer tests: `python reference.py > ../src/transformer/parity/scores.rs`.
 
-Needs torch and transformers. Makes the same small checkpoints as `src/transformer/testing.rs`, by the same formula for
+Needs torch and transformers. It creates the same small checkpoints as `src/transformer/testing.rs`, with the same formula for
 every tensor, runs them in the library that checkpoints are fitted with, and prints the scores of labels.
 """
 
@@ -73,7 +73,7 @@ WORD = 2**64 - 1
 
 
 def numbers(count, seed):
-    """Numbers from -1 to 1."""
+    """Yields numbers from -1 to 1."""
     state = (seed * 0x9E3779B97F4A7C15 & WORD) | 1
     for _ in range(count):
         state ^= state << 13 & WORD
@@ -90,7 +90,7 @@ def tensor(name, shape):
     return 0.6 * values + (1.0 if name.lower().endswith("norm.weight") else 0.0)
 
 
-print("//! Scores by the library that checkpoints are fitted with: `examples/reference.py` makes this file.")
+print("//! Scores by the library that checkpoints are fitted with: `examples/reference.py` generates this file.")
 print("#![allow(clippy::excessive_precision, clippy::unreadable_literal, reason = \"printed by a program\")]")
 print(f"\n/// Sub-words of the window.\npub(super) const WINDOW: [u32; {len(WINDOW)}] = {WINDOW};")
 printed = {}
@@ -101,10 +101,10 @@ for name, (kind, keys) in CASES.items():
     state = {key: tensor(key, value.shape) for key, value in model.state_dict().items() if value.is_floating_point()}
     assert not model.load_state_dict(state, strict=False).unexpected_keys
     with torch.no_grad():
-        # In double precision, so that the numbers are the formulas' and no library's rounding.
+        # Double precision keeps rounding errors of the library out of the numbers.
         scores = model.double()(input_ids=torch.tensor([WINDOW])).logits[0]
     rows = "".join(f"    [{', '.join(f'{score:.6f}' for score in row)}],\n" for row in scores.tolist())
-    # Architectures that differ in nothing but their names have the same numbers.
+    # Architectures that differ only in their names have the same numbers.
     same = printed.setdefault(rows, name)
     value = f"[\n{rows}]" if same == name else same
-    print(f"\n/// A row a sub-word, a column a label.\npub(super) const {name}: [[f32; {len(LABELS)}]; {len(WINDOW)}] = {value};")
+    print(f"\n/// One row per sub-word, one column per label.\npub(super) const {name}: [[f32; {len(LABELS)}]; {len(WINDOW)}] = {value};")

@@ -8,7 +8,7 @@
 /// Sub-words of the window.
 pub(super) const WINDOW: [u32; 12] = [0, 9, 200, 33, 17, 254, 9, 88, 120, 61, 5, 2];
 
-/// A row a sub-word, a column a label.
+/// One row per sub-word, one column per label.
 pub(super) const BERT: [[f32; 5]; 12] = [
     [-0.955453, -1.194586, -2.561987, 0.740989, 0.834719],
     [-0.970265, -1.330557, -2.748211, 1.081294, 1.071747],
@@ -24,7 +24,7 @@ pub(super) const BERT: [[f32; 5]; 12] = [
     [-0.804275, -1.290949, -3.032223, 1.306054, 0.871515],
 ];
 
-/// A row a sub-word, a column a label.
+/// One row per sub-word, one column per label.
 pub(super) const BERT_TANH: [[f32; 5]; 12] = [
     [-0.956111, -1.194777, -2.562023, 0.741195, 0.835116],
     [-0.970477, -1.330715, -2.748255, 1.081498, 1.071850],
@@ -40,7 +40,7 @@ pub(super) const BERT_TANH: [[f32; 5]; 12] = [
     [-0.804316, -1.290903, -3.032162, 1.306017, 0.871562],
 ];
 
-/// A row a sub-word, a column a label.
+/// One row per sub-word, one column per label.
 pub(super) const ELECTRA: [[f32; 5]; 12] = [
     [-1.687374, 2.045314, -0.815476, -0.647274, -0.887035],
     [-0.619484, 1.584401, -1.106439, -0.337687, -1.264505],
@@ -56,7 +56,7 @@ pub(super) const ELECTRA: [[f32; 5]; 12] = [
     [-1.381491, 1.917995, -0.973830, -0.490920, -1.059373],
 ];
 
-/// A row a sub-word, a column a label.
+/// One row per sub-word, one column per label.
 pub(super) const DISTILBERT: [[f32; 5]; 12] = [
     [2.768493, 0.826713, 0.460073, 1.202680, 0.017874],
     [3.437901, 1.942064, 0.873024, 1.073979, -0.326700],
@@ -72,7 +72,7 @@ pub(super) const DISTILBERT: [[f32; 5]; 12] = [
     [2.978820, 3.234793, 1.263463, 1.488739, 0.356451],
 ];
 
-/// A row a sub-word, a column a label.
+/// One row per sub-word, one column per label.
 pub(super) const ROBERTA: [[f32; 5]; 12] = [
     [1.220213, 1.405935, 0.507244, -1.348181, 0.632047],
     [1.117673, 1.268333, 0.194408, -1.413035, 0.358497],
@@ -88,13 +88,13 @@ pub(super) const ROBERTA: [[f32; 5]; 12] = [
     [0.945899, 1.356322, 0.318820, -1.449596, 0.364761],
 ];
 
-/// A row a sub-word, a column a label.
+/// One row per sub-word, one column per label.
 pub(super) const XLM_ROBERTA: [[f32; 5]; 12] = ROBERTA;
 
-/// A row a sub-word, a column a label.
+/// One row per sub-word, one column per label.
 pub(super) const CAMEMBERT: [[f32; 5]; 12] = ROBERTA;
 
-/// A row a sub-word, a column a label.
+/// One row per sub-word, one column per label.
 pub(super) const DEBERTA_V2: [[f32; 5]; 12] = [
     [1.147603, -3.307541, 3.051441, 0.660325, 0.257529],
     [0.438336, -3.175666, 3.231640, 0.512189, 0.336615],
@@ -110,7 +110,7 @@ pub(super) const DEBERTA_V2: [[f32; 5]; 12] = [
     [0.953556, -3.663852, 3.943954, 0.139405, 0.513351],
 ];
 
-/// A row a sub-word, a column a label.
+/// One row per sub-word, one column per label.
 pub(super) const DEBERTA_V3: [[f32; 5]; 12] = [
     [1.136458, -3.938163, 2.599627, 0.462834, 0.545175],
     [1.588440, -3.736616, 2.023091, 0.415488, 0.216750],
@@ -126,7 +126,7 @@ pub(super) const DEBERTA_V3: [[f32; 5]; 12] = [
     [1.205501, -3.051834, 2.333471, -0.191705, 0.689930],
 ];
 
-/// A row a sub-word, a column a label.
+/// One row per sub-word, one column per label.
 pub(super) const MODERNBERT: [[f32; 5]; 12] = [
     [-1.044762, 1.715491, -1.259214, 0.096296, -0.666571],
     [1.084396, 1.669367, 3.421133, 0.837961, 0.546695],
