@@ -22,7 +22,7 @@ use shared::Shared;
 
 pub use view::{NoteView, Tokens};
 
-/// What an output row stands for.
+/// The kind of an output row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum RowKind {
@@ -92,7 +92,7 @@ pub enum BatchError {
 /// | `topic`, `partition`, `offset` | utf8, int32, int64 | where the record came from |
 /// | `row_kind` | uint8 | [`RowKind`] |
 /// | `error` | utf8? | the [`Quarantine`](crate::Quarantine) of a quarantined row |
-/// | `note_id`, `version`, `patient_id`, `encounter_id`, `note_type`, `author_id`, `authored_at` | | kept metadata |
+/// | `note_id`, `version`, `patient_id`, `encounter_id`, `note_type`, `author_id`, `authored_at` | | metadata |
 /// | `event_kind` | uint8 | [`EventKind`] |
 /// | `text` | utf8? | the original note; null unless `row_kind` is a note |
 /// | `tokens` | `list<struct<start: uint32, end: uint32, kind: uint8>>` | bytes of `text` |

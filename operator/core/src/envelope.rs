@@ -46,7 +46,7 @@ pub enum Changed {
 
 /// The message cannot be returned: what it was made of and what it is to be made of do not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the message cannot be put together again")]
+#[error("the message cannot be rebuilt")]
 pub struct EnvelopeError;
 
 /// A message without its contents.

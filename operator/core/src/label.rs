@@ -289,7 +289,7 @@ impl LabelSet {
     /// Returns the label behind an id of this set.
     ///
     /// # Panics
-    /// If the id is of another set.
+    /// If the id belongs to another set.
     pub fn label(&self, id: LabelId) -> &Label {
         &self.labels[usize::from(id.0)]
     }
@@ -304,8 +304,8 @@ impl LabelSet {
         self.by_name.get(name).copied()
     }
 
-    /// Returns the label that stands for an i2b2-2014 label: declared equivalent, else of that name, else the
-    /// fallback.
+    /// Returns the label that stands for an i2b2-2014 label: the declared equivalent, else the one of that
+    /// name, else the fallback.
     ///
     /// # Errors
     /// [`LabelError::Missing`].

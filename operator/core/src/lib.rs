@@ -1,8 +1,8 @@
 //! The pure core of Lethe: notes, tokens, spans, labels and members, the combination of the members'
 //! predictions, and the only way from a note to text that may leave.
 //!
-//! Invariants: no async runtime, no file system, no clock, no environment. Text is sliced only in [`Span`]. Nothing
-//! that holds note text prints it. A [`RedactedBatch`] comes from [`Redactor::redact`] alone.
+//! Invariants: no async runtime, no file system, no clock, no environment. Text is sliced only in [`Span`].
+//! Nothing that holds note text prints it. A [`RedactedBatch`] comes from [`Redactor::redact`] alone.
 
 mod annotation;
 mod audit;

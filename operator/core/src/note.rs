@@ -49,7 +49,8 @@ impl fmt::Debug for Sensitive {
     }
 }
 
-/// A place in an input: for Kafka its topic, partition and offset; for a file its name, 0 and the record's number from 0.
+/// A place in an input: for Kafka its topic, partition and offset; for a file its name, 0 and the record's
+/// number from 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Coordinates {
     /// Topic, or input file.

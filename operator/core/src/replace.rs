@@ -131,7 +131,7 @@ impl Plain {
     /// Applies another action to one label.
     ///
     /// # Panics
-    /// If the label is of another set.
+    /// If the label belongs to another set.
     #[must_use]
     pub fn with(mut self, label: LabelId, action: Action) -> Self {
         self.actions[usize::from(label.0)] = action;

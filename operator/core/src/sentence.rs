@@ -11,7 +11,8 @@ const ABBREVIATIONS: [&str; 30] = [
     "pt", "dept", "approx", "fig", "e", "i", "d", "dña", "ave", "blvd", "rd", "hosp", "univ", "ext",
 ];
 
-/// Calls `emit` with each sentence's end, as an exclusive index into `tokens`. The last one is `tokens.len()`.
+/// Calls `emit` with each sentence's end, as an exclusive index into `tokens`. The last one is
+/// `tokens.len()`.
 pub fn sentence_ends(text: &str, tokens: Tokens<'_>, mut emit: impl FnMut(u32)) {
     for next in 1..tokens.len() {
         let gap = Span::between(tokens.ends[next - 1], tokens.starts[next]).of(text);

@@ -46,7 +46,7 @@ pub enum SpanError {
         end: usize,
     },
     /// The offset does not fit in 32 bits: notes are limited to 4 GiB.
-    #[error("offset {0} does not fit 32 bits")]
+    #[error("offset {0} exceeds 32 bits")]
     TooLarge(usize),
 }
 
@@ -54,7 +54,8 @@ impl Span {
     /// Creates a span from byte offsets, without checking it against a text.
     ///
     /// # Errors
-    /// [`SpanError::Reversed`] if `start > end`, [`SpanError::TooLarge`] if an offset needs more than 32 bits.
+    /// [`SpanError::Reversed`] if `start > end`, [`SpanError::TooLarge`] if an offset needs more than 32
+    /// bits.
     pub fn new(start: usize, end: usize) -> Result<Self, SpanError> {
         if start > end {
             return Err(SpanError::Reversed { start, end });

@@ -13,7 +13,7 @@ pub enum TagError {
     #[error("{0}")]
     Failed(&'static str),
     /// The caller ended the work ([`Pace`](crate::Pace)).
-    #[error("the note is over the budget of a record")]
+    #[error("the note exceeds the budget of a record")]
     OverBudget,
 }
 

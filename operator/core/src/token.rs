@@ -45,7 +45,8 @@ pub struct Token {
 
 /// Calls `emit` with each token of `text`, in order. Takes linear time and does not allocate.
 ///
-/// White space, control characters and byte order marks lie between tokens; every other character is in exactly one.
+/// White space, control characters and byte order marks lie between tokens; every other character is in
+/// exactly one.
 ///
 /// # Panics
 /// If `text` is longer than 4 GiB; the note decoder refuses such notes.
@@ -58,8 +59,8 @@ pub fn tokenize(text: &str, mut emit: impl FnMut(Token)) {
 
 /// Counts the tokens of `text`, and stops at `limit`: returns the smaller of both.
 ///
-/// It allocates nothing and reads no more of the text than it counts, so that the cost of a note can be estimated before
-/// any work on it.
+/// It allocates nothing and reads no more of the text than it counts, so that the cost of a note can be
+/// estimated before any work on it.
 ///
 /// ```
 /// use lethe_core::count_tokens;

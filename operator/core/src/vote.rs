@@ -36,8 +36,8 @@ pub struct Voting {
     pub require_corroboration: bool,
     /// Members whose spans are redacted whatever the vote.
     pub always_redact: MemberSet,
-    /// The minimum score for those, 0 to 1, in notes without another span that has enough votes. Counts only with
-    /// `require_corroboration`.
+    /// The minimum score for those, 0 to 1, in notes without another span that has enough votes. Counts only
+    /// with `require_corroboration`.
     pub always_min_score: f32,
     /// Each member's rank in cross-validation, 0 the best. Members beyond the list rank after it, by index.
     pub ranks: Vec<u32>,

@@ -42,8 +42,8 @@ pub struct VoteSpec {
     /// Members whose spans are redacted whatever the vote.
     #[serde(alias = "always", skip_serializing_if = "Vec::is_empty")]
     pub always_redact: Vec<String>,
-    /// The minimum score for those, 0 to 1, in notes that have no other span with enough votes. Counts only with
-    /// `require_corroboration`.
+    /// The minimum score for those, 0 to 1, in notes that have no other span with enough votes. Counts only
+    /// with `require_corroboration`.
     #[serde(alias = "always_sure", skip_serializing_if = "is_zero")]
     pub always_min_score: f64,
     /// Whether the part of an overruled span that no winner covers is redacted.

@@ -59,7 +59,7 @@ fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
             let counts = evaluate(&*fitted, &test);
             let micros = start.elapsed().as_secs_f64() * 1e6;
             print(method, counts);
-            println!("{turn} turn: {:.2} us a token", micros / tokens as f64);
+            println!("{turn} turn: {:.2} us per token", micros / tokens as f64);
         }
         return Ok(());
     }

@@ -1,5 +1,5 @@
-//! LIBLINEAR's linear support vector machine (Fan et al. 2008) by dual coordinate descent (Hsieh et al. 2008, algorithm 1),
-//! with the squared hinge; and its scores as probabilities (Platt 1999).
+//! LIBLINEAR's linear support vector machine (Fan et al. 2008) by dual coordinate descent (Hsieh et al. 2008,
+//! algorithm 1), with the squared hinge; and its scores as probabilities (Platt 1999).
 //!
 //! Minimises `w·w / 2 + C Σ n max(0, 1 - y w·x)²` over examples that occur `n` times each: spans on which all
 //! members agree look alike, so there are far fewer distinct examples than examples.

@@ -48,12 +48,13 @@ pub struct PruneOptions {
     pub every_set: bool,
     /// Whether each category of labels gets its own threshold once the members are chosen.
     pub by_category: bool,
-    /// Whether each category also gets a score from which a single vote suffices ([`Voting::solo_min_scores`]), with `by_category`;
-    /// not in the paper.
+    /// Whether each category also gets a score from which a single vote suffices
+    /// ([`Voting::solo_min_scores`]), with `by_category`; not in the paper.
     pub solo_min_scores: bool,
     /// Whether such a vote needs corroboration ([`Voting::require_corroboration`]).
     pub require_corroboration: bool,
-    /// Whether the parts of overruled spans that no winner covers are redacted ([`Voting::redact_uncovered`]); not in the paper.
+    /// Whether the parts of overruled spans that no winner covers are redacted
+    /// ([`Voting::redact_uncovered`]); not in the paper.
     pub redact_uncovered: bool,
     /// When members agree ([`Voting::agreement`]); by overlap is not in the paper.
     pub agreement: Agreement,

@@ -34,7 +34,7 @@ pub enum SavedError {
     Damaged,
     /// It was fitted under other labels.
     #[error(
-        "fitted under other labels than those of the label set `{set}`; run it under the set it was fitted with"
+        "fitted under labels that differ from the label set `{set}`; use the label set that it was fitted with"
     )]
     Labels {
         /// The label set's id.

@@ -25,7 +25,8 @@ impl Signers {
     /// Reads the files of public keys, as minisign writes them.
     ///
     /// # Errors
-    /// [`BundleError::Io`] for a file that cannot be read, [`BundleError::Manifest`] for a file that is not a key, or if there are no keys.
+    /// [`BundleError::Io`] for a file that cannot be read, [`BundleError::Manifest`] for a file that is not a
+    /// key, or if there are no keys.
     pub fn read(paths: &[PathBuf]) -> Result<Self, BundleError> {
         let mut keys = Vec::with_capacity(paths.len());
         for path in paths {

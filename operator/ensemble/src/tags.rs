@@ -1,5 +1,5 @@
-//! A member's predictions as one tag per token, the input of sequence combiners (Kim 2020, "Sequence labelling-based ensemble
-//! methods").
+//! A member's predictions as one tag per token, the input of sequence combiners (Kim 2020, "Sequence
+//! labelling-based ensemble methods").
 
 use lethe_core::{Annotation, Annotations, LabelSet, NoteView};
 use lethe_learn::{Scheme, Spanned, TagSet};

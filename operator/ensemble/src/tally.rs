@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Counts of one vote over all documents. Spans are compared strictly: label, start and end; characters (code points)
-/// are covered or not, whatever the label.
+/// Counts of one vote over all documents. Spans are compared strictly: label, start and end; characters (code
+/// points) are covered or not, whatever the label.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Decided spans that gold also has.

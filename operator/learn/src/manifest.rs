@@ -134,7 +134,8 @@ impl Manifest {
     /// Writes the files, then the manifest with their digests: a folder without a manifest is not a model.
     ///
     /// # Errors
-    /// [`ManifestError::Io`], naming the file; [`ManifestError::Syntax`] if the settings cannot be written as TOML.
+    /// [`ManifestError::Io`], naming the file; [`ManifestError::Syntax`] if the settings cannot be written as
+    /// TOML.
     pub fn write(&mut self, folder: &Path, files: &[(&str, &[u8])]) -> Result<(), ManifestError> {
         let manifest_path = folder.join(MANIFEST);
         self.files.clear();

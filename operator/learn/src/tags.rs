@@ -26,8 +26,8 @@ pub struct Spanned {
     pub label: usize,
 }
 
-/// The tags of a set of labels. Tag 0 is `O`; the tags of label `l` are the `width` after `1 + width * l`, in the order
-/// B, I (BIO) or B, I, L, U (BILOU).
+/// The tags of a set of labels. Tag 0 is `O`; the tags of label `l` are the `width` after `1 + width * l`, in
+/// the order B, I (BIO) or B, I, L, U (BILOU).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TagSet {
     scheme: Scheme,

@@ -180,7 +180,7 @@ fn main() {
     let tokens: usize = data.iter().map(|d| d.tags.len()).sum();
     let each: usize = data.iter().flat_map(|d| &d.features).map(Vec::len).sum();
     println!(
-        "{tokens} tokens, {} features, {:.1} a token, {width} tags",
+        "{tokens} tokens, {} features, {:.1} per token, {width} tags",
         numbers.len(),
         each as f64 / tokens as f64
     );

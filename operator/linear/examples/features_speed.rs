@@ -30,7 +30,7 @@ fn main() {
         .iter()
         .flat_map(|b| (0..b.len()).map(|row| b.note(row).tokens.len()))
         .sum();
-    println!("{tokens} tokens in {} notes, {} a batch", documents.len(), size);
+    println!("{tokens} tokens in {} notes, {} per batch", documents.len(), size);
     let whole = FeatureConfig::default();
     for (name, config) in [
         ("whole", whole.clone()),

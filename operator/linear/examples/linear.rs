@@ -179,7 +179,7 @@ fn cross_validate(options: &Options, documents: &[Document], count: usize, run: 
         all += counts;
     }
     let took = start.elapsed().as_secs_f64() / run as f64;
-    print(&format!("{:?} {took:.0} s a fold", options.learner), all);
+    print(&format!("{:?} {took:.0} s per fold", options.learner), all);
 }
 
 /// Prints the tokens per second on this thread, in batches of 64 notes, of a member that has already tagged

@@ -84,7 +84,7 @@ impl Default for FeatureConfig {
 pub enum FeatureError {
     /// Another version built the model's features.
     #[error(
-        "the model was trained over features of version {found}, and this program makes version {FEATURES_VERSION}; train the model again"
+        "the model was trained over features of version {found}, but this program computes version {FEATURES_VERSION}; train the model again"
     )]
     Version {
         /// The model's version.

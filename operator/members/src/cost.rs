@@ -41,7 +41,7 @@ pub enum CostError {
     #[error(transparent)]
     Predict(#[from] PredictError),
     /// There are no documents to measure on.
-    #[error("no document has a token to measure the cost of members on")]
+    #[error("no document has tokens for measuring the cost of members")]
     Empty,
 }
 

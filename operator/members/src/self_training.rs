@@ -42,9 +42,9 @@ pub struct SelfTrainJob<'a> {
 pub struct SelfTrained {
     /// Its manifest.
     pub manifest: Manifest,
-    /// The original model's.
+    /// The score of the original model.
     pub before: f64,
-    /// The new model's.
+    /// The score of the new model.
     pub after: f64,
 }
 

@@ -69,7 +69,7 @@ pub enum TrainError {
     /// The training set or the held-out set is empty.
     #[error("{what}: self-training needs documents with gold, others without, and a held-out set")]
     Nothing {
-        /// What is missing.
+        /// The missing documents.
         what: &'static str,
     },
     /// The new model lost more than the bound on the held-out documents.

@@ -1,5 +1,5 @@
-//! Word vectors from plain text: skip-gram with negative sampling (Mikolov et al. 2013), on one thread, the same bytes
-//! for the same seed.
+//! Word vectors from plain text: skip-gram with negative sampling (Mikolov et al. 2013), on one thread, the
+//! same bytes for the same seed.
 
 use std::collections::HashMap;
 

@@ -41,7 +41,7 @@ pub enum SealError {
     Key(#[from] KeyError),
     /// The token was altered, or belongs to another context.
     #[error(
-        "the sealed token was altered, or was sealed for another patient, or with another key of the id {id}"
+        "the sealed token was altered, or was sealed for another patient, or with another key with the id {id}"
     )]
     Refused {
         /// The id of the key in the token.

@@ -36,7 +36,7 @@ pub enum Order {
     MonthDay,
 }
 
-/// What is known of a note's dates before they are parsed.
+/// Hints for parsing a note's dates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hint {
     /// The order of day and month; by default that of the language (English: month first).

@@ -78,7 +78,7 @@ impl ZipTable {
         static TABLE: LazyLock<ZipTable> = LazyLock::new(|| {
             // The file is part of the program; a test parses it.
             #[allow(clippy::expect_used)]
-            ZipTable::parse(SHIPPED).expect("the shipped ZIP table is whole")
+            ZipTable::parse(SHIPPED).expect("the built-in ZIP table is valid")
         });
         &TABLE
     }

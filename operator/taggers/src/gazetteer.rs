@@ -1,4 +1,5 @@
-//! `gazetteer`: names, places and institutions that the dictionary lists, on the evidence of the lists themselves.
+//! `gazetteer`: names, places and institutions that the dictionary lists, on the evidence of the lists
+//! themselves.
 //!
 //! A list entry alone is weak evidence: cities are surnames, surnames are words, words are eponyms. So each
 //! kind of entry has its own conditions, and entries on exception lists need more evidence.

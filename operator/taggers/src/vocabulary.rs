@@ -63,7 +63,8 @@ impl BitOr for Traits {
     }
 }
 
-/// The dictionary as rules read it. Label, role and name identify a list, so that a user's own lists count too.
+/// The dictionary as rules read it. Label, role and name identify a list, so that a user's own lists count
+/// too.
 pub(crate) struct Vocabulary {
     pub(crate) dictionary: Arc<Dictionary>,
     /// The traits of each of the dictionary's lists.

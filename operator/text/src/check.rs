@@ -1,7 +1,8 @@
 //! Check digits of published identifier schemes, which distinguish an identifier from any other run of
 //! digits.
 //!
-//! The functions ignore blanks and hyphens between digits unless they say otherwise, and accept letters in either case.
+//! The functions ignore blanks and hyphens between digits unless they say otherwise, and accept letters in
+//! either case.
 
 /// Returns the digits among `bytes`, as numbers.
 fn digits(bytes: &[u8]) -> impl DoubleEndedIterator<Item = u32> + Clone + '_ {
@@ -89,8 +90,8 @@ pub fn nhs(number: &[u8]) -> bool {
 /// The letters of a DNI by the remainder of its number.
 pub const DNI_LETTERS: &[u8; 23] = b"TRWAGMYFPDXBNJZSQVHLCKE";
 
-/// Checks a Spanish DNI (eight digits) or NIE (X, Y or Z and seven digits) by its letter, the number modulo 23 (Real Decreto
-/// 1553/2005).
+/// Checks a Spanish DNI (eight digits) or NIE (X, Y or Z and seven digits) by its letter, the number modulo
+/// 23 (Real Decreto 1553/2005).
 pub fn dni(number: &[u8]) -> bool {
     let [body @ .., letter] = number else { return false };
     let (prefix, body) = match body {
@@ -254,7 +255,8 @@ mod tests {
         #[test]
         fn any_one_changed_digit_breaks_a_check(case in 0usize..14, at in 0usize..40, by in 1u8..10) {
             let (name, check, number) = HOLD[case];
-            // Transliterated letters of a VIN make some changes of weight 10 invisible only at the check digit itself.
+            // Transliterated letters of a VIN make some changes of weight 10 invisible only at the check
+            // digit itself.
             let mut bytes = number.as_bytes().to_vec();
             let places: Vec<usize> = (0..bytes.len()).filter(|&i| bytes[i].is_ascii_digit()).collect();
             let place = places[at % places.len()];

@@ -29,7 +29,8 @@ static FOLDED: LazyLock<Vec<Folded>> = LazyLock::new(|| {
     TABLE.map(folded).collect()
 });
 
-/// Calls `emit` with the folded characters of one character: none for a combining mark, two for "ß", else one.
+/// Calls `emit` with the folded characters of one character: none for a combining mark, two for "ß", else
+/// one.
 #[inline]
 pub fn fold_char(c: char, mut emit: impl FnMut(char)) {
     if c.is_ascii() {

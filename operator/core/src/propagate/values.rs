@@ -9,7 +9,7 @@ use crate::NoteView;
 /// compared one by one.
 const LOOKED_UP: usize = 32;
 
-/// A value of one word: when it was added, and the decision that it is from.
+/// A value of one word: the order in which it was added, and its decision.
 #[derive(Clone, Copy)]
 struct Word {
     order: usize,

@@ -1,4 +1,5 @@
-//! The sums of [`sums`](super::sums) in logarithms and double precision, for stretches whose masses leave single precision.
+//! The sums of [`sums`](super::sums) in logarithms and double precision, for stretches whose masses leave
+//! single precision.
 //!
 //! Scaled masses lose anything below a share of a token's total. That is negligible unless the rest cannot
 //! continue: the last token of a note that ends within a span supports states that may not end a note, and a

@@ -60,7 +60,7 @@ pub(super) struct Combined {
 }
 
 impl Combined {
-    /// Creates an empty table for so many tokens.
+    /// Creates an empty table for this many tokens.
     pub(super) fn new(tokens: usize) -> Self {
         let mut table = Table {
             ends: Vec::with_capacity(tokens + 1),

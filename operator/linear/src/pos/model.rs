@@ -29,7 +29,7 @@ pub enum PosError {
     Magic,
     /// Another version wrote them.
     #[error(
-        "a part-of-speech tagger of version {found}, and this program reads version {VERSION}; train it again"
+        "the part-of-speech tagger has version {found}, but this program reads version {VERSION}; train it again"
     )]
     Version {
         /// The version they name.

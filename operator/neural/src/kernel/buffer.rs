@@ -50,9 +50,9 @@ impl Deref for Buffer {
     type Target = [f32];
 
     fn deref(&self) -> &[f32] {
-        // SAFETY: `Line` is `repr(C)` of sixteen `f32` with size 64 and no padding, so that `lines` is one run of
-        // `16 * lines.len()` initialised `f32`, and `len` never exceeds that (`reuse` alone sets it). An empty
-        // vector's pointer is dangling but aligned, as a slice of length 0 wants it.
+        // SAFETY: `Line` is `repr(C)` of sixteen `f32` with size 64 and no padding, so that `lines` is one
+        // run of `16 * lines.len()` initialised `f32`, and `len` never exceeds that (`reuse` alone sets it).
+        // An empty vector's pointer is dangling but aligned, as a slice of length 0 wants it.
         unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast::<f32>(), self.len) }
     }
 }

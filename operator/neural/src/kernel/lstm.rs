@@ -1,5 +1,5 @@
-//! One time step of an LSTM over a bucket of sequences, forward and backward (Hochreiter and Schmidhuber 1997, with the
-//! forget gate of Gers 2000): product, gates and cells in one pass over registers.
+//! One time step of an LSTM over a bucket of sequences, forward and backward (Hochreiter and Schmidhuber
+//! 1997, with the forget gate of Gers 2000): product, gates and cells in one pass over registers.
 
 use super::isa::dispatch;
 use super::tile::{BackTask, StepTask, back, step as step_tile};
@@ -130,8 +130,8 @@ pub fn step(gates: Gates, recurrent: &Matrix, s: Step<'_>) {
             hidden_stride: s.stride,
         }
     };
-    // SAFETY: the rows read (`from`) and written (`to`) are apart and in bounds; an `Isa` exists only where the
-    // processor has it. With `k` = 0 no weight is read.
+    // SAFETY: the rows read (`from`) and written (`to`) are apart and in bounds; an `Isa` exists only where
+    // the processor has it. With `k` = 0 no weight is read.
     unsafe { dispatch!(gates.isa, step_tile(task: StepTask)) }
 }
 
@@ -201,7 +201,7 @@ pub fn back_step(gates: Gates, b: Back<'_>) {
             d_cells: b.d_cells.as_mut_ptr(),
         }
     };
-    // SAFETY: what is written (`gates`, `d_cells`) is borrowed mutably and so apart from all that is read; bounds are
-    // checked above; an `Isa` exists only where the processor has it.
+    // SAFETY: what is written (`gates`, `d_cells`) is borrowed mutably and so apart from all that is read;
+    // bounds are checked above; an `Isa` exists only where the processor has it.
     unsafe { dispatch!(gates.isa, back(task: BackTask)) }
 }

@@ -81,7 +81,8 @@ impl Matrix {
         assert!(bias.len() >= self.width(), "the bias has one number per column");
         if let Some(mut task) = self.task(rows, a, a_stride, c) {
             (task.first, task.first_stride) = (bias.as_ptr(), 0);
-            // SAFETY: as in `product`; every row's sums begin with the one row of `bias`, which is long enough.
+            // SAFETY: as in `product`; every row's sums begin with the one row of `bias`, which is long
+            // enough.
             unsafe { dispatch!(self.isa, product(task: Task)) }
         }
     }

@@ -1,5 +1,5 @@
-//! The hot loops of recurrent networks on one core: matrix products with a packed right-hand side, the fused step of an
-//! LSTM and its gradient, and the best-path product of Viterbi.
+//! The hot loops of recurrent networks on one core: matrix products with a packed right-hand side, the fused
+//! step of an LSTM and its gradient, and the best-path product of Viterbi.
 //!
 //! This is the only module of the crate with `unsafe`: intrinsics and raw pointers. Its public functions are
 //! safe: they check sizes once per call. The instruction set is detected at run time ([`Isa::best`]).

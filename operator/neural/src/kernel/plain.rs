@@ -50,8 +50,9 @@ pub fn add_outer(
         c,
         c_stride: width,
     };
-    // SAFETY: the task reads `a[row * a_stride + i]` for rows below `rows` and `i` below `m`, whole rows of `b`, and
-    // writes `m` whole rows of `c`: all checked above; `c` is borrowed mutably and so apart from the others.
+    // SAFETY: the task reads `a[row * a_stride + i]` for rows below `rows` and `i` below `m`, whole rows of
+    // `b`, and writes `m` whole rows of `c`: all checked above; `c` is borrowed mutably and so apart from the
+    // others.
     unsafe { dispatch!(isa, product(task: Task)) }
 }
 

@@ -168,7 +168,8 @@ mod x86 {
     pub(in crate::kernel) struct Avx512;
 
     /// The trait's methods, each one intrinsic.
-    // SAFETY of every block within: the trait's contract, that the processor has the instructions and pointers are valid.
+    // SAFETY of every block within: the trait's contract, that the processor has the instructions and
+    // pointers are valid.
     macro_rules! intrinsics {
         ($splat:ident $load:ident $store:ident $add:ident $sub:ident $mul:ident $fma:ident $min:ident $max:ident) => {
             #[inline(always)]
@@ -178,7 +179,8 @@ mod x86 {
             }
             #[inline(always)]
             unsafe fn load(from: *const f32) -> Self::V {
-                // SAFETY: the caller vouches for the instructions and the pointer; the load asks for no alignment.
+                // SAFETY: the caller vouches for the instructions and the pointer; the load asks for no
+                // alignment.
                 unsafe { $load(from) }
             }
             #[inline(always)]

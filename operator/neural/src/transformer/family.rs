@@ -42,7 +42,7 @@ pub(super) struct Shape {
 }
 
 /// The supported values of `model_type`.
-const RUN: &str = "bert, distilbert, electra, roberta, xlm-roberta, camembert, deberta-v2 (which v3 is too) and modernbert can be run";
+const RUN: &str = "supported are bert, distilbert, electra, roberta, xlm-roberta, camembert, deberta-v2 (also for v3) and modernbert";
 
 impl Shape {
     /// Reads `config.json`.

@@ -217,7 +217,7 @@ fn half_precision_and_older_names_of_tensors_are_read() {
     assert!(
         message
             .unwrap()
-            .contains("is stored as F64; F32, F16 and BF16 can be read")
+            .contains("is stored as F64; supported are F32, F16 and BF16")
     );
 }
 
@@ -285,7 +285,7 @@ fn a_key_that_is_missing_or_cannot_be_run_is_refused_by_name() {
         (
             "id2label",
             json!({"0": "O", "2": "PER"}),
-            "has 2 labels, but none of number 1",
+            "has 2 labels, but none with number 1",
         ),
         ("id2label", json!({"0": "PER"}), "has no label `O`"),
     ];
@@ -315,7 +315,7 @@ fn a_tensor_that_is_missing_odd_or_not_finite_is_refused_by_name() {
     let message = refused(&tiny, |_, _| {});
     assert!(
         message.contains(name)
-            && message.contains("has the shape [48, 24], but config.json makes it [24, 48]"),
+            && message.contains("has the shape [48, 24], but config.json requires [24, 48]"),
         "{message}"
     );
     tiny.weights.insert(name.to_owned(), tensor);
@@ -333,7 +333,7 @@ fn a_vocabulary_that_is_larger_than_the_table_is_refused() {
     tiny.tokenizer["model"]["vocab"]["zebra"] = json!(500);
     let message = refused(&tiny, |_, _| {});
     assert!(
-        message.contains("tokenizer.json: has a sub-word of id 500, but `vocab_size` in config.json is 27"),
+        message.contains("tokenizer.json: has a sub-word with id 500, but `vocab_size` in config.json is 27"),
         "{message}"
     );
 }

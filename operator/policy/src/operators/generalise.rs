@@ -1,5 +1,5 @@
-//! `generalise`: a date to its year, an age over 89 to "90 or older", a ZIP code to three digits. Anything else
-//! becomes a tag.
+//! `generalise`: a date to its year, an age over 89 to "90 or older", a ZIP code to three digits. Anything
+//! else becomes a tag.
 //!
 //! 45 CFR 164.514(b)(2)(i)(B) and (C). A year that reveals an age over 89 is as identifying as the age.
 

@@ -25,8 +25,8 @@ impl Keyring {
     /// state = "current"             # the default; or "accepted", or "retired" (then the secret is optional)
     /// ```
     ///
-    /// A secret that consists of an even number of hexadecimal digits is hexadecimal; any other is base64, of either
-    /// alphabet, padded or not.
+    /// A secret that consists of an even number of hexadecimal digits is hexadecimal; any other is base64, of
+    /// either alphabet, padded or not.
     ///
     /// # Errors
     ///

@@ -41,7 +41,7 @@ impl Keyring {
                 });
             }
         }
-        // Room for all of it at once: a buffer that grows leaves copies behind.
+        // The buffer has room for all of it: one that grows would leave copies of keys in freed memory.
         let mut text = Zeroizing::new(String::with_capacity(LONGEST as usize + 1));
         file.take(LONGEST + 1)
             .read_to_string(&mut text)
@@ -49,7 +49,7 @@ impl Keyring {
         if text.len() as u64 > LONGEST {
             return Err(KeyError::Form {
                 line: 1,
-                what: "the file is longer than 1 MiB: no keyring is",
+                what: "the file is longer than 1 MiB, the limit of a keyring",
             });
         }
         Self::parse(&text)
@@ -143,7 +143,10 @@ pub(crate) mod tests {
         let (_folder, path) = file(0o600);
         std::fs::write(&path, "#".repeat(LONGEST as usize + 1)).unwrap();
         let error = Keyring::read(&path).unwrap_err().to_string();
-        assert_eq!(error, "line 1: the file is longer than 1 MiB: no keyring is");
+        assert_eq!(
+            error,
+            "line 1: the file is longer than 1 MiB, the limit of a keyring"
+        );
     }
 
     #[test]

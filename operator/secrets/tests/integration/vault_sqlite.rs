@@ -165,7 +165,7 @@ fn a_process_killed_at_any_moment_leaves_whole_codes_and_loses_none_that_it_gave
     }
     assert!(
         given.len() > 100,
-        "only {} codes were given out before the kills",
+        "only {} codes were assigned before the kills",
         given.len()
     );
     let vault = SqliteVault::open(&path, &keyring()).unwrap();

@@ -1,4 +1,5 @@
-//! Names before degrees: "Noël Garza, M.D.", "Consuelo Marsh, PA-C", and the user name in brackets after them.
+//! Names before degrees: "Noël Garza, M.D.", "Consuelo Marsh, PA-C", and the user name in brackets after
+//! them.
 
 use crate::context::Scan;
 use crate::person::{Evidence, Name};
@@ -60,14 +61,14 @@ impl Scan<'_, '_, '_, '_, '_> {
         self.user_after(i);
     }
 
-    /// "Boston, MA" is no master of arts.
+    /// Returns whether "Boston, MA" is a state and not a degree.
     fn is_person_before(&self, name: &Name, i: usize, comma: bool, word: &str) -> bool {
         let note = self.note;
         let place = note.is(name.first, Traits::CITY) && note.is(i, Traits::STATE_CODE);
         let given = note.is(name.first, Traits::GIVEN);
         match word {
             "md" | "rn" | "np" | "dds" => name.words > 1 && (given || !place) || (!place && name.listed > 0),
-            // "T. Nakamura, PT" alone on its line signs.
+            // "T. Nakamura, PT" alone on a line is a signature.
             _ if note.get(name.first).len() == 1 && comma && note.ends_line(i) => name.words >= 1,
             _ => {
                 name.words > 1

@@ -1,4 +1,5 @@
-//! Spanish institutions: "Hospital Universitario de X", "Clínica X", "Centro de Salud X". The name follows its head.
+//! Spanish institutions: "Hospital Universitario de X", "Clínica X", "Centro de Salud X". The name follows
+//! its head.
 
 use crate::context::Scan;
 use crate::lexicon::Flags;

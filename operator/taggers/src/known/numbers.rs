@@ -45,7 +45,8 @@ impl Numbers {
         self.push(key, label);
     }
 
-    /// Adds a telephone number: with and without its country code, and the local seven digits of a North American one.
+    /// Adds a telephone number: with and without its country code, and the local seven digits of a North
+    /// American one.
     pub(super) fn add_phone(&mut self, value: &str, label: LabelId) {
         let key = bare(value.split(['x', 'X', 'e']).next().unwrap_or_default());
         let national = match key.len() {

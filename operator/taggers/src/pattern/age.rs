@@ -1,4 +1,5 @@
-//! Ages: `53-year-old`, `53 y/o`, `age 53`, `in her 60s`, `fifty-three year old`, `varón de 53 años`, `Edad: 47`.
+//! Ages: `53-year-old`, `53 y/o`, `age 53`, `in her 60s`, `fifty-three year old`, `varón de 53 años`, `Edad:
+//! 47`.
 //!
 //! In English the age is the number alone, in Spanish the number with its unit, as the corpora of both
 //! languages annotate it.
@@ -134,7 +135,8 @@ fn old(s: &Scan<'_>, last: usize) -> Option<(f32, &'static str)> {
 fn spanish(s: &Scan<'_>, i: usize, last: usize) -> Option<(usize, f32)> {
     let mut unit = last + 1;
     let tok = s.tok(unit);
-    // The English units have no number with these letters; "mes", "meses", "ano", "anos", "dia", "dias", "semana", "semanas".
+    // The English units have no number with these letters; "mes", "meses", "ano", "anos", "dia", "dias",
+    // "semana", "semanas".
     if !tok.is(class::TIME_UNIT) || tok.gap > Gap::Line || !is_spanish_unit(s, unit) {
         return None;
     }

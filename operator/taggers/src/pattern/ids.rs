@@ -247,7 +247,8 @@ pub(crate) struct Chunk {
 /// Returns the run of tokens without blanks from `at` that may be an identifier: its last token is a word or
 /// number.
 ///
-/// A long run has many candidates: each continues from the one before, so that no token is read sixteen times.
+/// A long run has many candidates: each continues from the one before, so that no token is read sixteen
+/// times.
 pub(crate) fn chunk(s: &Scan<'_>, at: usize) -> Value {
     let mut read = match s.chunk.get() {
         Some(read) if (read.value.first..read.end).contains(&at) => read.from(s, at),

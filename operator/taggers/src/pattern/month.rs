@@ -1,5 +1,5 @@
-//! Dates with a month's name: `March 19, 1992`, `19-Mar-92`, `14th of June`, `12 de marzo de 2012`, `Jan. '09`; days of the week,
-//! feasts, and seasons with their year.
+//! Dates with a month's name: `March 19, 1992`, `19-Mar-92`, `14th of June`, `12 de marzo de 2012`, `Jan.
+//! '09`; days of the week, feasts, and seasons with their year.
 
 use super::date::YEAR;
 use super::fold::Case;

@@ -29,7 +29,8 @@ pub(crate) enum Gap {
 pub(crate) struct Tok {
     /// Word classes, [`class`].
     pub(crate) class: u64,
-    /// The value of a digit run of up to nine ASCII digits; of a word, its number (which month, which unit of time).
+    /// The value of a digit run of up to nine ASCII digits; of a word, its number (which month, which unit of
+    /// time).
     pub(crate) value: u32,
     /// Bytes, at most 255.
     pub(crate) len: u8,

@@ -1,4 +1,5 @@
-//! Spanish street addresses: `C/ del Abedul 5-7, 2º dcha`, `Ctra. de Colmenar, km 12,500`, `Irunberri, 3. 31008 Pamplona`.
+//! Spanish street addresses: `C/ del Abedul 5-7, 2º dcha`, `Ctra. de Colmenar, km 12,500`, `Irunberri, 3.
+//! 31008 Pamplona`.
 
 use super::fold::Case;
 use super::lexicon::class;

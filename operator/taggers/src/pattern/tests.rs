@@ -119,9 +119,9 @@ fn the_work_grows_with_the_length_and_not_faster() {
         let (few, many) = (steps(500), steps(8_000));
         assert!(
             many < few * 1.1 + 8.0,
-            "{unit:?}: {few:.1} steps a token in a short text, {many:.1} in a long one"
+            "{unit:?}: {few:.1} steps per token in a short text, {many:.1} in a long one"
         );
-        assert!(many < 2_000.0, "{unit:?}: {many:.1} steps a token");
+        assert!(many < 2_000.0, "{unit:?}: {many:.1} steps per token");
     }
 }
 
