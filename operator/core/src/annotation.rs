@@ -9,8 +9,9 @@ pub struct Annotation {
     pub span: Span,
     /// The label.
     pub label: LabelId,
-    /// The member's confidence that this is redacted for a reason, 0 to 1, whatever the label. Rules give 1 where the text proves
-    /// itself (a check digit), less by evidence; models how likely the least certain token is in some span.
+    /// The probability that this span is PHI, 0 to 1, whatever its label. A rule gives 1 if the text proves
+    /// itself (a check digit) and less for weaker evidence; a model gives the probability that the least
+    /// certain token is in some span.
     pub score: f32,
     /// The rule that matched, for the audit; empty for members without rules. Never text of a note.
     pub rule: &'static str,

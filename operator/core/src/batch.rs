@@ -401,7 +401,7 @@ impl NoteBatch {
         ids.is_valid(row).then(|| ids.value(row))
     }
 
-    /// The authority that assigned the row's patient id, if its event says so.
+    /// Returns the authority that assigned the row's patient id, if its event names one.
     pub fn patient_authority(&self, row: usize) -> Option<&str> {
         let authorities = self.strings(column::PATIENT_AUTHORITY);
         authorities.is_valid(row).then(|| authorities.value(row))

@@ -9,7 +9,8 @@ pub trait Combine: Send + Sync {
     /// start and free of overlaps, and every span lies in the note's text.
     fn decide(&self, note: NoteView<'_>, predictions: &[&Annotations]) -> Vec<Decision>;
 
-    /// Bytes of memory that a decision takes for each token of its note, in addition to those of the annotations; 0 by default.
+    /// Returns the bytes of memory that a decision takes for each token of its note, in addition to those for
+    /// the annotations; 0 by default.
     fn token_bytes(&self) -> usize {
         0
     }

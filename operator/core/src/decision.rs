@@ -103,7 +103,7 @@ impl Decision {
 pub struct OverruledSpan {
     /// Bytes of the original note.
     pub span: Span,
-    /// The predicted label.
+    /// The label that was predicted for it.
     pub label: LabelId,
     /// The members that predicted it.
     pub members: MemberSet,

@@ -124,9 +124,9 @@ impl Engine {
             .collect()
     }
 
-    /// What the ensemble decides about each row, and what `look` says of that: it receives the note, the members' predictions,
-    /// the decisions, and the stretches that the message's structure explains. Rows are judged as they are requested, a few
-    /// at a time, so that the memory of the members' features and spans does not grow with the batch.
+    /// Decides every row, and passes it to `look`: the note, the members' predictions, the decisions, and the
+    /// stretches that the structure of the message explains. Rows are decided on demand, a few at a time, so
+    /// that the memory of the members' features and spans does not grow with the batch.
     fn decide_with<'a, T: 'a>(
         &'a self,
         batch: &'a NoteBatch,

@@ -17,9 +17,9 @@ pub struct Identifier {
     pub label: &'static str,
     /// The value as the message has it, unescaped.
     pub value: Sensitive,
-    /// The authority that assigned it, as the source names the authority, with the kind of name before a colon: `namespace:MERCY`,
-    /// `oid:1.2.840`, `system:https://mercy.example/mrn`, `column:mrn`. Several names of one authority are separated by line
-    /// feeds. None where the source does not say.
+    /// The authority that assigned it, as the source names it, with the kind of name before a colon:
+    /// `namespace:MERCY`, `oid:1.2.840`, `system:https://mercy.example/mrn`, `column:mrn`. Several names of
+    /// one authority are separated by line feeds. `None` if the source names none.
     pub authority: Option<Arc<str>>,
 }
 
@@ -44,7 +44,7 @@ pub enum Changed {
     Removed,
 }
 
-/// The message cannot be returned: what it was made of and what it is to be made of do not fit.
+/// The message cannot be rebuilt: the new parts or identifiers do not match its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the message cannot be rebuilt")]
 pub struct EnvelopeError;

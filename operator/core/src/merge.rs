@@ -89,7 +89,8 @@ const APOSTROPHES: [char; 6] = ['\'', '\u{2019}', '\u{2018}', '\u{2bb}', '\u{2bc
 /// Endings that English joins to any word; they are not part of a name.
 const ENDINGS: [&str; 7] = ["s", "d", "ll", "re", "ve", "m", "t"];
 
-/// Bytes of letters and apostrophes that `rest` begins with, if it continues the word before it: none of a possessive.
+/// Returns the bytes of letters and apostrophes at the beginning of `rest` that continue the word before it;
+/// 0 for a possessive.
 fn joined_behind(rest: &str) -> usize {
     let mut left = rest;
     while let Some(part) = left.strip_prefix(APOSTROPHES) {
@@ -108,7 +109,7 @@ fn joined_behind(rest: &str) -> usize {
     rest.len() - left.len()
 }
 
-/// Bytes of letters and apostrophes that `rest` ends with, if the word behind it continues them.
+/// Returns the bytes of letters and apostrophes at the end of `rest` that the word after it continues.
 fn joined_before(rest: &str) -> usize {
     let mut left = rest;
     while let Some(part) = left.strip_suffix(APOSTROPHES) {

@@ -161,14 +161,14 @@ pub struct Known {
 pub struct PatientKey {
     /// The id.
     pub id: Sensitive,
-    /// The authority that assigned it, as [`Identifier::authority`](crate::Identifier::authority) names it.
+    /// The authority, as [`Identifier::authority`](crate::Identifier::authority) names it.
     pub authority: Option<Arc<str>>,
 }
 
 /// Two ids of one patient, for instance one that ADT^A40 merges into another (HL7 v2, chapter 3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatientLink {
-    /// The id that another replaces.
+    /// The id that is replaced.
     pub from: PatientKey,
     /// The id that replaces it; `None` stands for the note's own patient.
     pub into: Option<PatientKey>,
@@ -186,7 +186,7 @@ pub struct NoteEvent {
     pub version: Option<i64>,
     /// The patient's id.
     pub patient_id: Option<Sensitive>,
-    /// The authority that assigned the patient's id, as the source names it: [`Identifier::authority`](crate::Identifier::authority).
+    /// The authority that assigned the patient's id: [`Identifier::authority`](crate::Identifier::authority).
     pub patient_authority: Option<Arc<str>>,
     /// Ids that the event declares to be one patient's, because it merges or links them.
     pub links: Vec<PatientLink>,
@@ -208,7 +208,7 @@ pub struct NoteEvent {
     pub known: Vec<Known>,
     /// Stretches of the text that the structure of its message explains, in order.
     pub structural_text: Vec<StructuralText>,
-    /// The message that it came in, where that is to be returned.
+    /// The message that contained it, if the message is to be returned.
     pub enclosed: Option<Enclosed>,
 }
 

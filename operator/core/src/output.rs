@@ -127,12 +127,13 @@ impl Carried {
 pub struct RedactedBatch(RecordBatch);
 
 impl RedactedBatch {
-    /// `topic`, `partition`, `offset`; `row_kind` (`note`, `tombstone`, `quarantined`, `structured`; in files, an erasure also writes
-    /// `erased`); `error`, the
-    /// [`Quarantine`](crate::Quarantine) of a quarantined row; `event_kind`; the kept metadata, null where the policy does not carry it; `text`, redacted,
-    /// null unless the row is a note; `redactions`, the number of its spans replaced; `message`, the message that the note came
-    /// in, redacted alike, null unless it is to be returned; `review`, why a human should look at the note ([`Reason`]s, with
-    /// commas between), null where nobody need.
+    /// Returns the columns: `topic`, `partition`, `offset`; `row_kind` (`note`, `tombstone`, `quarantined`,
+    /// `structured`; in files, an erasure also writes `erased`); `error`, the
+    /// [`Quarantine`](crate::Quarantine) of a quarantined row; `event_kind`; the metadata, null where the
+    /// policy does not keep it; `text`, redacted, null unless the row is a note; `redactions`, the number of
+    /// replaced spans; `message`, the redacted message that contained the note, null unless messages are
+    /// returned; `review`, why a person should look at the note ([`Reason`]s, separated by commas), null if
+    /// there is no reason.
     pub fn schema() -> SchemaRef {
         let mut fields = vec![
             Field::new("topic", DataType::Utf8, false),
@@ -297,7 +298,8 @@ impl Rows {
     }
 }
 
-/// A kept column, without the values of quarantined rows: such a row holds coordinates and a code, nothing else.
+/// Returns a kept column, without the values of quarantined rows: such a row holds only coordinates and a
+/// code.
 ///
 /// Only the kinds of notes on the list are kept ([`NoteTypes`]).
 fn carry(

@@ -76,7 +76,7 @@ impl From<SpanError> for Unredacted {
     }
 }
 
-/// Replaces decided spans, and keeps metadata to the output.
+/// Replaces decided spans, and copies kept metadata to the output.
 #[derive(Clone, Debug)]
 pub struct Redactor {
     replacer: Arc<dyn Replacer>,
@@ -171,8 +171,8 @@ impl Redactor {
     /// each changed field of a message. Takes outcomes or references to them and consumes each when it
     /// redacts its row, so that an iterator needs memory for only one row's decisions.
     ///
-    /// A note whose outcome is an error, or that cannot be redacted, becomes a quarantined row without text; its code is
-    /// among those that are returned.
+    /// A note whose outcome is an error, or that cannot be redacted, becomes a quarantined row without text;
+    /// its code is among those returned.
     ///
     /// # Errors
     /// [`BatchError::Arrow`] if the redacted texts exceed 2 GiB; [`BatchError::Unavailable`] if the batch

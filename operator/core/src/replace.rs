@@ -10,7 +10,7 @@ use crate::{Decision, Identifier, LabelId, LabelSet, NoteView, PatientLink};
 pub struct Subject<'a> {
     /// The note.
     pub note: NoteView<'a>,
-    /// The patient of the note, if the event names one.
+    /// The note's patient, if the event names one.
     pub patient_id: Option<&'a str>,
     /// The authority that assigned that id, as [`Identifier::authority`] names it.
     pub patient_authority: Option<&'a str>,

@@ -12,9 +12,9 @@ pub enum Reason {
     /// A decision was narrow: it had hardly more votes than it needed although more members could have voted,
     /// or the combiner's score was low.
     LowMargin,
-    /// A member predicted with a high score a span of which nothing is redacted.
+    /// A member had a high score for a span of which nothing is redacted.
     Dropped,
-    /// A member predicted with a high score a span of which a part with letters or digits is not redacted.
+    /// A member had a high score for a span of which a part with letters or digits is not redacted.
     UncoveredPart,
 }
 

@@ -1,7 +1,7 @@
 //! Sentence ends: the end of a line, or closing punctuation before a capital.
 //!
-//! Members see a note sentence by sentence. Notes are lists and forms as much as prose, so a line break ends a
-//! sentence unless the next line plainly continues it.
+//! Members process a note sentence by sentence. Notes are lists and forms as much as prose, so a line break
+//! ends a sentence unless the next line clearly continues it.
 
 use crate::{Span, TokenKind, Tokens};
 

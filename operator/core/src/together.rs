@@ -1,7 +1,8 @@
 //! Groups the notes of a batch that are tagged together.
 //!
-//! Members compute what depends on a word alone once a batch, and hold it until the batch is done: some 100 bytes per token, and up
-//! to 2 KiB for each different word. So notes of few words go together by the thousand, and tables of numbers a few at a time.
+//! Members compute the features that depend on a word alone once per group, and hold them until it is done:
+//! some 100 bytes per token, and up to 2 KiB for each distinct word. So notes with few words are tagged by
+//! the thousand, and tables of numbers a few at a time.
 
 use std::ops::Range;
 

@@ -145,7 +145,7 @@ impl Voting {
         candidates
     }
 
-    /// The order of candidates: more votes, the better rank, the longer span, the earlier one, the lower label.
+    /// Sorts candidates by precedence: more votes, better rank, longer span, earlier span, lower label.
     pub(crate) fn order(&self, candidates: &mut [Decision]) {
         candidates.sort_by_cached_key(|d| {
             // One number compares faster than its parts in sequence. Among spans of one length, the earlier

@@ -32,8 +32,8 @@ pub struct VoteSpec {
     /// The votes that a span of a label needs instead, by the label's name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub thresholds: BTreeMap<String, u32>,
-    /// The score, 0 to 1, from which the vote of a single member suffices: one for all labels, or one per label. If not given, no
-    /// score suffices.
+    /// The score, 0 to 1, from which the vote of a single member suffices: one for all labels, or one per
+    /// label. By default no score suffices.
     #[serde(alias = "sure", skip_serializing_if = "SoloMinScore::is_empty")]
     pub solo_min_score: SoloMinScore,
     /// Whether a single vote suffices only in notes that have another span with enough votes.

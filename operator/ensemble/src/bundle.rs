@@ -62,7 +62,7 @@ pub enum BundleError {
     Version {
         /// The manifest.
         path: PathBuf,
-        /// The file or member.
+        /// The kind of version.
         what: &'static str,
         /// The version in the manifest.
         found: u32,
@@ -91,7 +91,7 @@ pub enum BundleError {
         /// The digest in the manifest.
         expected: String,
     },
-    /// Nobody who is trusted signed it.
+    /// No trusted key signed it.
     #[error("{}: {why}; sign the bundle's manifest with `minisign -S -m bundle.toml`, or correct `signed_by`", path.display())]
     Signature {
         /// The signature's file.

@@ -1,5 +1,5 @@
-//! What combiners of concepts choose from: every span with a label that a member predicted; and what is common to fitting on
-//! them.
+//! The candidates of combiners of concepts: every span with a label that some member predicted; and the code
+//! that fitting on them shares.
 
 use std::cell::OnceCell;
 use std::cmp::{Ordering, Reverse};
@@ -45,7 +45,7 @@ pub struct Candidate {
     pub members: MemberSet,
 }
 
-/// Every distinct span with a label that a member predicted in a note, sorted.
+/// Returns every distinct span with a label that a member predicted in a note, sorted.
 pub fn candidates(predictions: &[&Annotations]) -> Vec<Candidate> {
     let members = predictions.iter().enumerate();
     let mut all: Vec<Candidate> = members
@@ -91,7 +91,7 @@ pub(crate) fn check_members(predictions: &PredictionSet) -> Result<(), FitError>
     }
 }
 
-/// The predictions for a note by place, which a combiner reports with its decisions.
+/// The members' predictions for a note by position, for the audit of a combiner's decisions.
 pub(crate) struct NoteVotes<'a> {
     predictions: &'a [&'a Annotations],
     /// For each member, the furthest end of its annotations up to each; computed for the first span that no
@@ -173,8 +173,8 @@ pub(crate) fn by_score(one: (f64, Span, LabelId), other: (f64, Span, LabelId)) -
     (other.0.total_cmp(&one.0)).then_with(|| place(one).cmp(&place(other)))
 }
 
-/// Resolves overlaps between scored decisions: the [`by_score`] stays; the loser records the winner. Sorted by
-/// start.
+/// Resolves overlaps between scored decisions by [`by_score`]; the winner records the loser. The result is
+/// sorted by start.
 pub(crate) fn resolve_by_score(mut scored: Vec<(f64, Decision)>) -> Vec<Decision> {
     let of = |(score, d): &(f64, Decision)| (*score, d.span, d.label);
     scored.sort_by(|one, other| by_score(of(one), of(other)));

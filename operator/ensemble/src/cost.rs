@@ -1,4 +1,4 @@
-//! What members cost, in µs per token: measured elsewhere, weighed here.
+//! The members' costs in µs per token, measured elsewhere.
 //!
 //! Members that read the same features compute them once, so a set of members may cost less than their sum,
 //! and dropping one of two that share saves only its own part.
@@ -13,8 +13,8 @@ use lethe_core::MemberSet;
 pub struct Cost {
     /// µs per token that only this member takes.
     pub own: f64,
-    /// What it shares with members that name the same, for instance the settings of features, and its µs per token: spent
-    /// once for all of them. Where they disagree about the amount, the largest counts.
+    /// The work that it shares with members of the same key, for instance the settings of features, and its
+    /// µs per token, spent once for all of them. If the members give different amounts, the largest counts.
     #[serde(default)]
     pub shared: Option<(String, f64)>,
 }
@@ -24,7 +24,8 @@ pub struct Cost {
 pub struct Costs(pub Vec<Cost>);
 
 impl Costs {
-    /// µs per token of these members together, to a millionth: the same amounts in another order are as much.
+    /// Returns the µs per token of these members together, rounded to a millionth, so that the order of
+    /// addition does not matter.
     pub fn of(&self, members: MemberSet) -> f64 {
         let costs = || members.iter().filter_map(|member| self.0.get(member));
         let mut shared: Vec<(&str, f64)> = Vec::new();
@@ -38,7 +39,7 @@ impl Costs {
         rounded(own + shared.into_iter().map(|(_, amount)| amount).sum::<f64>())
     }
 
-    /// µs per token that these members would save without `member`.
+    /// Returns the µs per token that these members would save without `member`.
     pub fn saved(&self, members: MemberSet, member: usize) -> f64 {
         rounded(self.of(members) - self.of(MemberSet(members.0 & !(1 << member))))
     }

@@ -1,5 +1,5 @@
-//! What each member alone finds, and what all of them miss: which member a leak would be the price of, and which leaks
-//! no ensemble of these members can fix.
+//! The spans that only one member finds, and those that all members miss: the leaks that dropping a member
+//! would cause, and the leaks that no ensemble of these members can prevent.
 //!
 //! Computed before the vote, from the members' predictions and not from the decisions. Contains coordinates
 //! only, no note text.

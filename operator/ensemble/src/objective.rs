@@ -18,7 +18,7 @@ pub struct Objective {
     /// The minimum recall.
     #[serde(default)]
     pub floor: Option<Floor>,
-    /// The most that the members may cost, in µs per token.
+    /// The maximum cost of the members, in µs per token.
     #[serde(default)]
     pub ceiling: Option<f64>,
 }
@@ -33,7 +33,7 @@ pub enum Measure {
     F(f64),
     /// The same over characters, whatever label and boundaries: redacted characters against gold characters.
     CharactersF(f64),
-    /// Precision; without a floor it keeps the spans with the highest scores and lets the rest leak.
+    /// Precision; without a floor it keeps only the spans on which all members agree, and leaks the rest.
     Precision,
 }
 
@@ -107,7 +107,7 @@ impl Objective {
 /// The standing of a set of members under an objective.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Standing {
-    /// µs per token above the ceiling; 0 where it is kept.
+    /// µs per token above the ceiling; 0 if within it.
     pub excess: f64,
     /// The recall missing to the floor; 0 if it is met.
     pub shortfall: f64,

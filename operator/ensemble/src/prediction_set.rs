@@ -1,4 +1,5 @@
-//! The predictions of every member for every document, with gold: the input for fitting and scoring combiners.
+//! Every member's predictions for every document, aligned with gold: the data that combiners are fitted and
+//! evaluated on.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ pub struct PredictionSet {
     pub by_member: Vec<Vec<Annotations>>,
 }
 
-/// Why predictions cannot be paired with gold.
+/// Why predictions cannot be aligned with gold.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PredictionError {
@@ -94,7 +95,8 @@ pub enum PredictionError {
 }
 
 impl PredictionSet {
-    /// Pairs predictions with gold by document id. Without `labels` the set is that of all labels there are, by name.
+    /// Aligns predictions with gold by document id. Without `labels`, the set contains all labels that occur,
+    /// by name.
     ///
     /// # Errors
     /// [`PredictionError`], naming member and document.
@@ -163,7 +165,7 @@ impl PredictionSet {
         }
     }
 
-    /// These documents alone, by row, in this order, with the predictions of every member.
+    /// Returns only these documents, by row, in this order, with every member's predictions.
     ///
     /// # Errors
     /// [`BatchError`] if the texts do not form a batch.

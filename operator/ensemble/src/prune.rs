@@ -125,7 +125,7 @@ impl Tried {
     }
 }
 
-/// All measures of a set.
+/// Everything that evaluates a set.
 struct Evaluator<'a> {
     vote_index: VoteIndex,
     options: &'a PruneOptions,

@@ -45,7 +45,7 @@ pub enum SavedError {
     Header(String),
 }
 
-/// The members and labels that a combiner was fitted on, written before its numbers.
+/// The members and labels that a combiner was fitted on: the header before the numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FittedOn {

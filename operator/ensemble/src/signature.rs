@@ -1,4 +1,4 @@
-//! The maker of a bundle: a signature of its manifest by a key that the user trusts.
+//! Verifies a bundle's signature, which lies next to its manifest, with keys that the user trusts.
 //!
 //! The manifest has the digests of all files that the bundle reads, so its signature covers every byte.
 //! Signatures are those of minisign: Ed25519 (RFC 8032) over the BLAKE2b-512 digest (RFC 7693) of the

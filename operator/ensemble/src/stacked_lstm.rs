@@ -1,5 +1,5 @@
-//! Stacking by sentences (Kim 2020, "Stacked LSTM"): a recurrent network with a CRF on top whose only input is the
-//! predictions of the members, as one BIO tag per token and member.
+//! Stacking by sentences (Kim 2020, "Stacked LSTM"): a recurrent network with a CRF that reads only the
+//! members' predictions, as one BIO tag per token and member.
 //!
 //! The network itself is [`lethe_neural::Stacked`]. Its sequences are the note's sentences, except that none
 //! ends inside a member's annotation, since the network could not agree with that annotation then.

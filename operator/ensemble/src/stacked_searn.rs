@@ -1,5 +1,6 @@
-//! Stacking by tokens (Kim 2020, "Stacked SEARN"): search-based structured prediction whose only features are the
-//! predictions of the members: each one's tag of the token, of the two before and the two after it, and the trigrams of these five.
+//! Stacking by tokens (Kim 2020, "Stacked SEARN"): search-based structured prediction whose only features are
+//! the members' predictions: each one's tag of the token, of the two tokens before and the two after it, and
+//! the trigrams of these five.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -19,7 +19,8 @@ const KIND: &str = "decision-templates";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TemplatesConfig {
-    /// What becomes of the part of an overruled span that no winner covers: see [`Voting::redact_uncovered`]. The paper drops it.
+    /// Whether the part of an overruled span that no winner covers is redacted: see
+    /// [`Voting::redact_uncovered`]. The paper does not redact it.
     pub redact_uncovered: bool,
 }
 
@@ -111,7 +112,7 @@ impl Templates {
         &self.members
     }
 
-    /// The mean profiles: the share of right spans, and of wrong ones, that each member predicted.
+    /// Returns the mean profiles: the shares of right spans, and of wrong ones, that each member predicted.
     pub fn profiles(&self) -> [Vec<f64>; 2] {
         [&self.right, &self.wrong].map(|template| {
             let share = |&votes: &u64| votes as f64 / template.spans as f64;
@@ -119,7 +120,8 @@ impl Templates {
         })
     }
 
-    /// Whether a span that these members predicted is kept; on equal distances it is, since a leak is the greater harm.
+    /// Returns whether a span that these members predicted is kept; on equal distances it is, since a leak is
+    /// the greater harm.
     pub fn keeps(&self, members: MemberSet) -> bool {
         self.right.distance(members) <= self.wrong.distance(members)
     }

@@ -1,9 +1,10 @@
 //! An index that counts votes quickly: pruning needs the votes of thousands of sets of members and
 //! thresholds.
 //!
-//! The members' predictions fall into groups of spans that overlap. Spans that overlap no other are most of it, and whether
-//! they are decided hangs on who said them and their label alone: they are added up once, by these. The others are kept, a
-//! knot each, and decided again for each vote. Either way a vote's counts are those of [`Voting`], which a test holds.
+//! The members' predictions fall into groups of overlapping spans. Most spans overlap no other; whether they
+//! are decided depends only on their members and label, so they are counted once by these. The others are
+//! kept as clusters, and decided again for each vote. Either way the counts equal those of [`Voting`], which
+//! a test checks.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,14 +17,14 @@ use crate::{PredictionSet, Tally};
 
 /// First byte of a character.
 const FIRST: u8 = 1;
-/// White space.
+/// The character is white space.
 const SPACE: u8 = 2;
-/// A letter or digit.
+/// The character is a letter or digit.
 const WORD: u8 = 4;
-/// A character that gold marks.
+/// Gold marks the character.
 const GOLD: u8 = 8;
 
-/// The predictions of all members for all documents, indexed for votes.
+/// All members' predictions for all documents, indexed for voting.
 #[derive(Clone, Debug)]
 pub struct VoteIndex {
     lone: Vec<LoneSpans>,
@@ -69,7 +70,7 @@ struct OverlapCluster {
     /// For each span, the members with a span that overlaps it, itself included, and the best score of each
     /// of these members.
     support: Vec<(u64, ScoreBits)>,
-    /// The members that predicted each of them, with their scores.
+    /// The scores of the members that predicted each of them.
     scores: Vec<ScoreBits>,
     /// The class of each byte: [`FIRST`], [`SPACE`], [`WORD`], [`GOLD`].
     bytes: Vec<u8>,

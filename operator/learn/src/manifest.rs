@@ -32,7 +32,7 @@ pub struct Manifest {
     pub tags: TagSet,
     /// How it was trained.
     pub training: Training,
-    /// The kind's own settings, everything besides its weights that it needs to run.
+    /// The kind's own settings that it needs to run, besides its weights.
     #[serde(default)]
     pub settings: toml::Table,
     /// Every other file of the folder and its SHA-256 in hexadecimal.
@@ -54,7 +54,7 @@ pub struct Training {
     pub documents: usize,
     /// Strict micro-F1 on the held-out set, if there was one.
     pub held_out_f1: Option<f64>,
-    /// [`Manifest::digest`] of the model whose weights it continued from, where it was fine-tuned.
+    /// [`Manifest::digest`] of the model that it was fine-tuned from, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goes_on_from: Option<String>,
 }
@@ -84,7 +84,7 @@ pub enum ManifestError {
     Version {
         /// The manifest.
         path: PathBuf,
-        /// The file.
+        /// The kind of version.
         what: &'static str,
         /// The version in the manifest.
         found: u32,

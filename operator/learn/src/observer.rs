@@ -17,7 +17,7 @@ pub struct Epoch {
 
 /// Observes the progress of a training and can end it; the training then keeps its result so far.
 pub trait Observer {
-    /// Before the first pass, where an interrupted training resumes from its state on disk.
+    /// Called before the first pass when a stopped training resumes from its state on disk.
     fn resumed(&mut self) {}
 
     /// Called after each pass. [`ControlFlow::Break`] ends the training.

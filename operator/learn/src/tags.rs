@@ -50,8 +50,8 @@ impl TagSet {
         Self::new(scheme, labels.into_iter().map(str::to_owned).collect())
     }
 
-    /// These tags, and after them those of the further labels of the annotations: every old tag keeps its number. New labels
-    /// are sorted by name.
+    /// Returns these tags followed by those of the further labels of `marks`, sorted by name: every old tag
+    /// keeps its number.
     #[must_use]
     pub fn with_labels_of<'m>(&self, marks: impl IntoIterator<Item = &'m Mark>) -> Self {
         let more = Self::of(self.scheme, marks).labels;

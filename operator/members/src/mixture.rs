@@ -82,7 +82,8 @@ pub enum MixtureError {
 /// Turns a folder with two models, `first` and `second`, into a mixture by writing its manifest.
 ///
 /// # Errors
-/// [`OpenError::Manifest`] for the manifest of either model or of the mixture; [`MixtureError::Weighted`] for an invalid weight.
+/// [`OpenError::Manifest`] for either model's manifest or the mixture's; [`MixtureError::Weighted`] for an
+/// invalid weight.
 pub fn write(folder: &Path, weight: f64, training: Training) -> Result<Manifest, OpenError> {
     if !(0.0..=1.0).contains(&weight) {
         return Err(OpenError::Mixture(MixtureError::Weighted {

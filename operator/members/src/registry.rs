@@ -77,8 +77,9 @@ impl MemberConfig {
         })
     }
 
-    /// A digest of what it reads, wherever that lies: a model's manifest, which holds those of its files; a checkpoint; another
-    /// tool's predictions; a list of phrases. `None` for rules, which are a part of the program.
+    /// Returns a digest of the files that the member reads: a model's manifest, which holds those of its
+    /// files; a checkpoint; another tool's predictions; a list of phrases. `None` for rules, which are part
+    /// of the program.
     ///
     /// # Errors
     /// [`BuildError`] if it cannot be read.

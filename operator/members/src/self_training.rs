@@ -22,7 +22,7 @@ pub struct SelfTrainJob<'a> {
     /// Documents of the source for evaluation only. They select the best pass, and decide whether the model
     /// is kept.
     pub held_out: &'a [Document],
-    /// The teacher, with the model's own tags; the model itself if there is no teacher.
+    /// The member that gives the pseudo-labels, with the model's own tags; by default the model itself.
     pub teacher: Option<&'a (dyn Marginals + Sync)>,
     /// The member's settings. Linear members have the keys of [`lethe_linear::SelfTraining`], recurrent ones
     /// those of [`lethe_neural::SelfTraining`]; other keys have their defaults.

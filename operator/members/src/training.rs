@@ -16,7 +16,7 @@ pub struct Job<'a> {
     pub kind: &'a str,
     /// The documents to fit.
     pub train: &'a [Document],
-    /// The documents that it is scored on in training, and never fitted to. May be empty.
+    /// Documents for evaluation during training only. May be empty.
     pub held_out: &'a [Document],
     /// The member's own settings; other keys have their defaults. Linear members have a table `features`,
     /// recurrent ones the tables `architecture`, `schedule` and `vectors`. `features.pos` names the folder of
@@ -37,7 +37,7 @@ pub enum TrainError {
     /// This kind of member does not exist.
     #[error("there is no member `{kind}` to train; there are {}", kinds().join(", "))]
     Kind {
-        /// What was requested.
+        /// The kind that was requested.
         kind: String,
     },
     /// A model of this kind cannot be fine-tuned.
@@ -66,7 +66,7 @@ pub enum TrainError {
         /// Its name.
         label: String,
     },
-    /// The training set or the held-out set is empty.
+    /// There are no documents to learn from, or to evaluate on.
     #[error("{what}: self-training needs documents with gold, others without, and a held-out set")]
     Nothing {
         /// The missing documents.
@@ -80,17 +80,17 @@ pub enum TrainError {
         100.0 * bound
     )]
     Worse {
-        /// The original model's, 0 to 1.
+        /// F1 of the original model, 0 to 1.
         before: f64,
-        /// The new model's.
+        /// F1 of the new model.
         after: f64,
         /// The bound.
         bound: f64,
     },
-    /// A linear member could not be continued from.
+    /// A linear member's training cannot be continued.
     #[error(transparent)]
     WarmStart(#[from] lethe_linear::WarmStartError),
-    /// A recurrent member could not be continued from.
+    /// A recurrent member's training cannot be continued.
     #[error(transparent)]
     Tuning(#[from] lethe_neural::TuningError),
     /// The settings do not belong to the member.
@@ -124,13 +124,13 @@ pub enum TrainError {
     /// A recurrent member could not be written.
     #[error(transparent)]
     Network(#[from] lethe_neural::NetworkError),
-    /// The model's manifest cannot be read back.
+    /// The written manifest cannot be read.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
 }
 
 impl TrainError {
-    /// Whether the request was wrong, so that a repetition does not help.
+    /// Returns whether the request was invalid, so that a retry does not help.
     pub const fn is_usage(&self) -> bool {
         matches!(
             self,

@@ -10,13 +10,13 @@ use lethe_neural::{Recurrent, Tuning};
 
 use crate::training::{TrainError, within};
 
-/// What to continue from, on what, and where to.
+/// A fine-tuning job.
 pub struct TuneJob<'a> {
     /// The folder of the model to continue from.
     pub model: &'a Path,
     /// The documents to fit.
     pub train: &'a [Document],
-    /// The documents that it is scored on in training, and never fitted to. May be empty.
+    /// Documents for evaluation during training only. May be empty.
     pub held_out: &'a [Document],
     /// The settings. Linear members have their learner's settings, recurrent ones the tables `schedule` and
     /// `vectors`; other keys have the defaults of fine-tuning, then the model's own.

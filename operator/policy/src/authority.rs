@@ -1,4 +1,4 @@
-//! The authority that assigned an id: names of one authority in every format, brought together.
+//! Authorities that assign ids: maps the names that each format gives to one authority.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -38,7 +38,8 @@ pub enum Certainty {
 /// Patients, named as the sender names them.
 #[derive(Clone, Copy)]
 pub struct Patients<'a> {
-    /// The authority that assigned the ids: an authority of the policy, or its name as the source has it; none where events do not say so.
+    /// The authority that assigned the ids: its name in the policy or in the source; `None` if events name
+    /// none.
     pub authority: Option<&'a str>,
     /// The ids.
     pub ids: &'a [String],
@@ -244,7 +245,7 @@ impl Traces {
         best
     }
 
-    /// The patient of a token in brackets.
+    /// Returns whether a token in brackets is a trace of the patients.
     fn token(&self, token: &str) -> Option<Certainty> {
         if !self.sealers.is_empty() && Token::parse(token).is_ok() {
             let is_own = self.sealers.iter().any(|sealer| sealer.open(token).is_ok());

@@ -301,7 +301,8 @@ const fn half_a_minute() -> u64 {
 pub struct PolicyFile {
     /// The rule that the output follows.
     pub mode: Mode,
-    /// The expert who determined that the risk is very small, the date, and where that is documented: needed for `expert-determination`.
+    /// The expert who determined that the risk is very small, the date, and the place of the document.
+    /// Required for `expert-determination`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub determination: Option<String>,
     /// The language of the notes, for text whose words leave it open.
@@ -324,7 +325,7 @@ pub struct PolicyFile {
     /// repeat the reasons.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub keep: BTreeMap<CarriedField, String>,
-    /// The authorities that assign ids, by the names that sources give them.
+    /// The authorities that assign ids, with their names in sources.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub authority: Vec<Authority>,
     /// The treatment of patients' ids.

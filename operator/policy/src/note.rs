@@ -23,7 +23,7 @@ pub(crate) struct Item<'a> {
     pub(crate) role: &'a Role,
     /// Its text.
     pub(crate) text: &'a str,
-    /// The authority that assigned it, as the source names the authority; none of a span.
+    /// The authority that assigned it, as the source names it; `None` for a span.
     pub(crate) authority: Option<&'a str>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Note<'a> {
     pub(crate) subject: &'a Subject<'a>,
     /// `patient`, or `note` if the event does not name the patient.
     pub(crate) scope: &'static str,
-    /// The scope of equal replacements: a patient, or this note.
+    /// The context in which equal values get equal replacements: a patient's, or this note's.
     pub(crate) context: String,
     /// The year in which it was written.
     pub(crate) year: Option<i16>,
@@ -139,7 +139,7 @@ impl<'a> Note<'a> {
         self.keyring.ok_or(ReplaceError::Failed)
     }
 
-    /// The owner of the values of this scope, which are replaced alike.
+    /// Returns the context for values of this scope.
     fn context(&self, scope: Scope) -> &str {
         match scope {
             Scope::Patient => &self.context,
@@ -229,7 +229,7 @@ impl<'a> Note<'a> {
         Ok(())
     }
 
-    /// The authority that assigned an id of the message that equals this text, as the source names the authority.
+    /// Returns the authority, as the source names it, of an id of the message that equals this text.
     pub(crate) fn authority_of(&self, text: &str) -> Option<&'a str> {
         let structured = self.structured.get_or_init(|| {
             let subject = self.subject;
@@ -259,7 +259,8 @@ impl<'a> Note<'a> {
             .copied()
     }
 
-    /// The number of a value among its label's in this note, from 1, in the order in which they are requested.
+    /// Returns the number of a value among those of its label in this note, from 1, in the order of the
+    /// calls.
     pub(crate) fn number(&mut self, label: &'a str, text: &str) -> usize {
         let count = self.counts.entry(label).or_default();
         *self.numbers.entry((label, plain(text))).or_insert_with(|| {

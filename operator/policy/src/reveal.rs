@@ -1,4 +1,5 @@
-//! The way back for authorised users: sealed values opened with their key, and codes looked up in the vault.
+//! Reverses replacements for authorised users: decrypts encrypted values with their key, and looks up codes
+//! in the vault.
 
 use lethe_core::Span;
 use lethe_secrets::{Code, IdCipher, KeyState, Keyring, SealError, Sealer, Token, Vault, VaultError};
@@ -9,7 +10,7 @@ use crate::file::PolicyFile;
 use crate::links;
 use crate::replacer::{keyring, open};
 
-/// Why a text was not returned. Names the token's place, never what it holds.
+/// Why a text was not reversed. Names the position of the token, never its content.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RevealError {
@@ -31,7 +32,7 @@ pub enum RevealError {
     },
 }
 
-/// The patient of the note: what the values were sealed for.
+/// The patient or note for which the values were encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose<'a> {
     /// A patient, by the id in an event that names no authority.
@@ -48,7 +49,7 @@ pub enum Whose<'a> {
     Note(&'a str),
 }
 
-/// What can be reversed.
+/// Reverses replacements of a policy.
 pub struct Revealer {
     authorities: Authorities,
     /// Ciphers of the current key, then of the accepted ones.
@@ -78,7 +79,7 @@ impl Revealer {
         let keyring = keyring.ok_or_else(|| {
             fault(
                 "keys",
-                "nothing that this policy writes can be reversed without one".to_owned(),
+                "replacements of this policy cannot be reversed without one".to_owned(),
             )
         })?;
         let vault = file.vault.as_ref().map(|place| open(place, &keyring, origin));

@@ -1,14 +1,14 @@
 //! Keys, and everything that uses them: keyed codes, date shifts, sealed text, and the vault of random codes.
 //!
-//! A policy says what becomes of a span; this crate holds what such a decision needs to be the same on every machine and
-//! at every time, and reversible by authorised users. It knows no labels, no notes and no files of ours.
+//! A policy decides how a span is replaced; this crate makes such a decision the same on every machine and at
+//! every time, and lets authorised users reverse it. It knows no labels, notes or file formats of Lethe.
 //!
 //! | wanted | use | derived from the person? |
 //! |---|---|---|
 //! | a choice that is the same for a patient | [`Prf`] | yes |
 //! | a code instead of a value | [`Pseudonyms`] | yes: 45 CFR 164.514(c) does not allow it under Safe Harbor |
 //! | the days by which a patient's dates move | [`ShiftRule`] | yes |
-//! | a text that can be reversed with the key | [`Sealer`] | yes |
+//! | a text that the key reverses | [`Sealer`] | yes |
 //! | an id's code of fixed length that never collides and can be reversed | [`IdCipher`] | yes |
 //! | a code that carries no information | [`Vault`] | no: random, and stored separately |
 //!

@@ -22,7 +22,7 @@ impl Prf {
         Self(Hmac::new_from_slice(key).expect("HMAC takes keys of any length"))
     }
 
-    /// The function for a context. A leak of one context's function reveals nothing about another's.
+    /// Returns the function for a context. A leaked function reveals nothing about those of other contexts.
     pub(crate) fn bound(&self, context: &str) -> Self {
         Self::from_key(&Zeroizing::new(self.code(&[context])))
     }

@@ -13,8 +13,8 @@
 //! Two processes that request the same new value at the same time get the same code, and a code is returned
 //! only when it would survive a loss of power.
 //!
-//! A vault belongs to the key that was current when it was made, and says its id. It keeps that key while the key
-//! is current or accepted: a rotation does not change codes.
+//! A vault belongs to the key that was current at its creation, and records its id. It continues with that
+//! key while the key is current or accepted: a rotation does not change codes.
 
 mod cipher;
 mod code;
@@ -51,7 +51,7 @@ impl fmt::Debug for VaultKey<'_> {
     }
 }
 
-/// The value of a code, returned to an authorised user.
+/// The value of a code, for authorised users.
 pub struct Entry {
     /// The kind of value.
     pub label: String,
@@ -74,7 +74,7 @@ pub trait Vault: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Any of [`VaultError`]. After an error some of the values may have got codes, which a later call returns.
+    /// Any of [`VaultError`]. After an error some of the values may have codes, which a later call returns.
     fn codes(&self, wanted: &[VaultKey<'_>]) -> Result<Vec<Code>, VaultError>;
 
     /// Returns the value of a code; `None` if this vault never assigned it.
@@ -146,9 +146,9 @@ pub enum VaultError {
     /// A version of this program with an unknown format created the vault.
     #[error("the vault has format {found}, but this program reads format {known}")]
     Form {
-        /// The vault's form.
+        /// The vault's format.
         found: i32,
-        /// The program's form.
+        /// The program's format.
         known: i32,
     },
     /// The keyring does not open the vault's key.
@@ -166,7 +166,7 @@ pub enum VaultError {
         /// The message of the store or the operating system.
         reason: String,
     },
-    /// An entry does not open, or is missing although its code exists.
+    /// An entry does not open, or is missing for its code.
     #[error("the vault is damaged: {what}")]
     Damaged {
         /// The damaged part, by code.
@@ -184,7 +184,7 @@ pub enum VaultError {
 }
 
 impl VaultError {
-    /// Whether the same call may succeed later, with nothing changed.
+    /// Returns whether the same call may succeed later, with nothing changed.
     pub fn is_temporary(&self) -> bool {
         matches!(self, Self::Unavailable { .. })
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::sha256;
 
-/// Goes up when a bundle's manifest changes its meaning.
+/// Raised when a bundle's manifest changes its meaning.
 pub const BUNDLE_VERSION: u32 = 1;
 
 /// A bundle's manifest. It holds no date and no path of a machine: the same parts give the same bytes.
@@ -18,7 +18,7 @@ pub struct BundleManifest {
     pub tokenizer: u32,
     /// The label set of the decisions: the name of a built-in set, or the set itself as TOML.
     pub labels: String,
-    /// The digest of the base bundle, if this bundle was trained on a site's corrections.
+    /// The digest of the base bundle, if a site's corrections produced this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corrects: Option<String>,
     /// How the members are combined.
@@ -62,7 +62,7 @@ pub struct Part {
     pub name: String,
     /// Its kind and settings, as in an engine's configuration; paths are relative to the bundle.
     pub member: toml::Table,
-    /// The digest of what it reads: a model's manifest, which holds those of its files. Rules read nothing.
+    /// The digest of the files that it reads: a model's manifest holds those of its files. Rules read none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     /// Its strict micro-F1 in cross-validation, 0 to 1.

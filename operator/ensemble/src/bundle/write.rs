@@ -102,8 +102,8 @@ impl BundleManifest {
     }
 }
 
-/// Copies a model's manifest and the files that it names, of a mixture those of its two models, and nothing else that lies next to
-/// them.
+/// Copies a model's manifest and the files that it names, for a mixture those of its two models, and no other
+/// files.
 fn copy(from: &Path, to: &Path) -> Result<(), BundleError> {
     let refused = |error: lethe_learn::ManifestError| BundleError::Manifest {
         path: from.to_owned(),

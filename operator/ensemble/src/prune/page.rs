@@ -34,7 +34,8 @@ other covers.</dd>
 </dl>
 ";
 
-/// The page; `held_out` are documents that nothing was chosen on, for figures in addition to those of the selection.
+/// Returns the page; `held_out` are documents on which nothing was chosen, for figures next to those of the
+/// fitting documents.
 pub fn page(pruned: &Pruned, held_out: &[HeldOut], title: &str) -> String {
     let mut out = String::new();
     head(&mut out, pruned, held_out);

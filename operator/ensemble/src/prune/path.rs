@@ -11,7 +11,7 @@ use crate::PredictionSet;
 /// A threshold's path from all members to the last drop.
 pub(super) struct Eliminated {
     start: Tried,
-    /// The members that were dropped, and what was left.
+    /// The dropped members, each with the remaining set.
     steps: Vec<(usize, Tried)>,
     /// The number of steps that the rule takes.
     stop: usize,

@@ -30,7 +30,7 @@ pub struct Pruned {
     /// Whether a single vote needs corroboration.
     #[serde(default)]
     pub require_corroboration: bool,
-    /// Documents on which members were scored.
+    /// The number of documents that members were evaluated on.
     pub documents: u64,
     /// All members; other fields refer to them by index.
     pub members: Vec<PrunedMember>,
@@ -63,7 +63,7 @@ pub struct PrunedMember {
     pub keep: bool,
     /// Whether its single vote is enough.
     pub always_redact: bool,
-    /// µs per token, if known.
+    /// Its cost in µs per token, if known.
     pub cost: Option<Cost>,
     /// Its results alone.
     pub tally: Tally,
@@ -80,7 +80,7 @@ pub struct Point {
     pub tally: Tally,
     /// The objective's measure.
     pub value: f64,
-    /// µs per token; 0 where no cost is known.
+    /// µs per token; 0 if no cost is known.
     pub cost: f64,
     /// Whether floor and ceiling are met.
     pub meets: bool,
@@ -103,7 +103,7 @@ pub struct Path {
 /// One drop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// The members that were dropped, by place.
+    /// The index of the dropped member.
     pub dropped: usize,
     /// Its name.
     pub name: String,
@@ -156,13 +156,13 @@ pub struct Left {
 /// A set without one member.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// µs per token that are saved.
+    /// The µs per token that are saved.
     pub saved: f64,
     /// The results of the vote.
     pub tally: Tally,
 }
 
-/// The thresholds scored on held-out documents: the papers' figure.
+/// The thresholds evaluated on held-out documents: the papers' figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeldOut {
     /// The name of these documents.
@@ -262,8 +262,8 @@ impl Pruned {
         self.chosen.members.iter().map(name).collect()
     }
 
-    /// Scores every threshold's two sets, and the chosen one, on held-out documents. Members
-    /// are found by name; others than those pruned are passed over.
+    /// Evaluates every threshold's two sets, and the chosen one, on held-out documents. Members are found by
+    /// name; members that were not pruned are ignored.
     ///
     /// # Errors
     /// [`PruneError::Missing`].

@@ -113,8 +113,8 @@ fn push(row: &mut Row, at: usize, value: f32) {
     }
 }
 
-/// A member's annotations, those of about the same length together: with one that spans the whole note among them, those that overlap a
-/// short one are still found among a few.
+/// A member's annotations, grouped by length: the annotations that overlap a short span can then be found
+/// among a few, even if another annotation spans the whole note.
 struct ByLength<'a> {
     /// The maximum length of each class in bytes, and the annotations of more than half of it, by their
     /// start.

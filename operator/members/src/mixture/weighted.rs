@@ -138,8 +138,9 @@ struct Matching {
 }
 
 impl Matching {
-    /// Matches tags by the engine's labels that they stand for. Where only one member tells last and only tokens apart, the
-    /// mixture does not: what begins or continues a span is as likely as the sum of both kinds.
+    /// Matches tags by the engine's labels that they stand for. If only one member distinguishes last and
+    /// only tokens, the mixture does not: the probabilities of beginning or continuing a span are then sums
+    /// over both kinds.
     fn new(
         first: (&str, &TagSet),
         second: (&str, &TagSet),

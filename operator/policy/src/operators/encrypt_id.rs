@@ -1,5 +1,6 @@
-//! `encrypt-id`: an id and who assigned it, encrypted into a code of fixed length (FF1), the same in every patient's notes
-//! and in every format. Anything but an id of 1 to 12 letters and digits, or of an undeclared authority, becomes a tag.
+//! `encrypt-id`: an id and its authority, encrypted into a code of fixed length (FF1), the same in every
+//! patient's notes and in every format. A value that is not an id of 1 to 12 letters and digits, or belongs
+//! to an undeclared authority, becomes a tag.
 
 use std::sync::Arc;
 

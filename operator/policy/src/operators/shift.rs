@@ -1,4 +1,5 @@
-//! `shift`: a date by the patient's own number of days, written as it was. Anything but a date that can be moved becomes a tag.
+//! `shift`: moves a date by the patient's own number of days, in the same format. A text that is not a date
+//! that can be moved becomes a tag.
 
 use std::sync::Arc;
 

@@ -1,9 +1,10 @@
 //! The vault on one machine: an SQLite file that any number of processes share.
 //!
-//! Two tables: `lookup`, from hash to code, in rows so small that ten million of them take four levels of a tree; and
-//! `entry`, from code to sealed value, which only re-identification reads. Write-ahead logging lets readers work next to
-//! the one writer; a batch of new codes is one transaction that takes the write lock at its start, so that it never has
-//! to give up half-way. `synchronous = FULL` puts the log on the disk before anybody, the writer or a reader, sees it.
+//! It has two tables: `lookup`, from hash to code, with rows so small that ten million of them take four
+//! levels of a tree; and `entry`, from code to sealed value, which only re-identification reads. Write-ahead
+//! logging lets readers run concurrently with the one writer; a batch of new codes is one transaction that
+//! takes the write lock at its start, so that it never has to abort half-way. `synchronous = FULL` writes the
+//! log to the disk before the writer or a reader sees it.
 //!
 //! The file must be on a local disk: the shared memory of the log does not work over network file systems
 //! (sqlite.org/wal.html). Memory mapping is off, since it turns a disk error into the end of the process.

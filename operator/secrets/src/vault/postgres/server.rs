@@ -265,7 +265,7 @@ pub(super) fn is_lost(error: &tokio_postgres::Error) -> bool {
     }
 }
 
-/// The server ends connections, or another of its processes died.
+/// Returns whether the server is shutting down, or one of its processes died.
 fn is_leaving(code: &SqlState) -> bool {
     [
         SqlState::ADMIN_SHUTDOWN,
