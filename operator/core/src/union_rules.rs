@@ -76,7 +76,8 @@ mod tests {
         Annotations::new(TEXT, found.collect()).unwrap()
     }
 
-    /// Start, end, label, members and how much each decision beat, with the vote of two of the first members.
+    /// Returns start, end, label, members and the number of overruled spans of each decision, with the vote
+    /// of two of the first members.
     fn decided(members: &[Annotations]) -> Vec<(usize, usize, u16, Vec<usize>, usize)> {
         let both = Voting {
             threshold: 2,

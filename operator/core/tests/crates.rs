@@ -53,7 +53,7 @@ fn section() -> String {
     section.split("\n## ").next().unwrap_or(section).to_owned()
 }
 
-/// The page leaves out the prefix where a reader does not miss it.
+/// Returns the full name of a crate, since the page leaves out the prefix.
 fn full(name: &str) -> String {
     if name.starts_with("lethe") {
         name.to_owned()

@@ -150,7 +150,7 @@ pub(crate) fn same_labels(fitted: &[String], labels: &LabelSet) -> Result<(), Sa
     }
 }
 
-/// FNV-1a: detects damage, but not manipulation.
+/// Computes FNV-1a, which detects damage, but not manipulation.
 fn checksum(bytes: &[u8]) -> u64 {
     let step = |sum: u64, &byte: &u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)

@@ -172,7 +172,7 @@ impl Chain {
         }
     }
 
-    /// Its states.
+    /// Returns its states.
     pub const fn states(&self) -> &States {
         &self.states
     }

@@ -245,7 +245,7 @@ impl LinearMember {
         }
     }
 
-    /// Its weights.
+    /// Returns its weights.
     pub const fn model(&self) -> &Model {
         self.decoder.model()
     }

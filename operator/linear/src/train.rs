@@ -202,7 +202,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// FNV-1a over words of eight bytes: detects damage, but not manipulation.
+/// Computes FNV-1a over words of eight bytes, which detects damage, but not manipulation.
 fn checksum(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
     let step = |sum: u64, word: u64| (sum ^ word).wrapping_mul(0x0100_0000_01b3);

@@ -170,7 +170,7 @@ fn keyed() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The median of 50 runs of 2,000 calls.
+/// Returns the median of 50 runs of 2,000 calls.
 fn time(what: &str, mut call: impl FnMut() -> Result<u64, lethe_secrets::SealError>) {
     let mut runs: Vec<f64> = (0..50)
         .map(|_| {

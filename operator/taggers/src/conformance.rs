@@ -104,7 +104,7 @@ pub fn check_texts<S: AsRef<str>>(member: &dyn Tagger, labels: &LabelSet, texts:
     }
 }
 
-/// Rows that are not notes get nothing, and do not affect other rows.
+/// Checks that rows that are not notes get nothing, and do not affect other rows.
 fn check_rows(member: &dyn Tagger) {
     let records = vec![
         Record::Tombstone(Coordinates::default()),
@@ -167,7 +167,7 @@ mod tests {
         }
     }
 
-    /// Text from pieces that trigger rules, in any order, with arbitrary text between them.
+    /// Generates text from pieces that trigger rules, in any order, with arbitrary text between them.
     fn text() -> impl Strategy<Value = String> {
         let piece = prop_oneof![
             proptest::sample::select(vec![

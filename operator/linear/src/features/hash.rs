@@ -45,7 +45,8 @@ pub(super) fn word_key(text: &[u8], start: usize, end: usize) -> u128 {
     u128::from_le_bytes(word) & ((1u128 << (8 * len)) - 1)
 }
 
-/// Its highest byte is never zero, unlike that of a word with at most fifteen bytes.
+/// Hashes a long word. The key's highest byte is never zero, unlike that of a word with at most fifteen
+/// bytes.
 fn long_key(word: &[u8]) -> u128 {
     let (low, high) = (of_bytes(word), of_bytes(&word[3..]));
     u128::from(low) | u128::from(high) << 64 | 1 << 127

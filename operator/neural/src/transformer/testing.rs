@@ -39,7 +39,7 @@ fn special(id: usize, content: &str) -> Value {
 /// Names and shapes of tensors.
 type Shapes = Vec<(String, Vec<usize>)>;
 
-/// A layer's weight and bias.
+/// Adds the shapes of a layer's weight and bias.
 fn dense(shapes: &mut Shapes, name: &str, to: usize, from: usize) {
     shapes.push((format!("{name}.weight"), vec![to, from]));
     shapes.push((format!("{name}.bias"), vec![to]));

@@ -83,7 +83,7 @@ impl Parser<'_> {
         next.number().map(|_| (sep, at + 2))
     }
 
-    /// "3/18/2022", "18.03.22", "2022-03-18".
+    /// Parses "3/18/2022", "18.03.22", "2022-03-18".
     pub(super) fn three(&mut self, point: &mut Point, at: [usize; 3]) -> Option<()> {
         let [a, b, c] = [at[0], at[1], at[2]].map(|at| self.tok(at).number());
         let ((a, a_len), (b, b_len), (c, c_len)) = (a?, b?, c?);
@@ -148,7 +148,7 @@ impl Parser<'_> {
         })
     }
 
-    /// "3/2019", "2019-03", "12/03", "10/99".
+    /// Parses "3/2019", "2019-03", "12/03", "10/99".
     pub(super) fn two(
         &mut self,
         point: &mut Point,

@@ -32,7 +32,7 @@ impl Tok {
         self.is == Is::Mark(mark)
     }
 
-    /// A dash of any width.
+    /// Returns whether it is a dash of any width.
     pub(super) fn dash(&self) -> bool {
         matches!(self.is, Is::Mark('-' | '\u{2010}'..='\u{2014}' | '\u{2212}'))
     }

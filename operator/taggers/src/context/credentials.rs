@@ -116,7 +116,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         })
     }
 
-    /// "RN (amoon85)".
+    /// Finds the user name in "RN (amoon85)".
     fn user_after(&mut self, i: usize) {
         let mut at = i + 1;
         while at < i + 6
