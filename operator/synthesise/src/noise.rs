@@ -1,4 +1,4 @@
-//! Noise from hurry, keyboards and old systems: capitals or none, typing errors, lost blanks, wrapped lines.
+//! Noise from hurry, keyboards and old systems: missing or extra capitals, typing errors, lost blanks, wrapped lines.
 
 use crate::chance::Chance;
 use crate::page::{Page, Piece};

@@ -248,7 +248,7 @@ fn with_ordinal(s: &Scan<'_>, i: usize) -> usize {
     }
 }
 
-/// Returns the last token of the year after token `i`, or `i` itself if there is none.
+/// Returns the last token of the year after token `i`, or `i` itself if no year follows.
 ///
 /// `short`: two digits without a mark count too, as in "12 Mar 98".
 pub(crate) fn year_after(s: &Scan<'_>, i: usize, short: bool) -> usize {
