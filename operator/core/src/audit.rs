@@ -9,9 +9,11 @@ use arrow_array::builder::{
     Float32Builder, Int32Builder, Int64Builder, ListBuilder, StringBuilder, UInt32Builder,
 };
 use arrow_array::{Array as _, ArrayRef, RecordBatch};
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, SchemaRef};
 
-use crate::{BatchError, Change, Changed, Decision, Enclosed, LabelSet, MemberSet, NoteBatch, Redacted};
+use crate::{
+    BatchError, Change, Changed, Column, Decision, Enclosed, LabelSet, MemberSet, NoteBatch, Redacted,
+};
 use overruled::OverruledColumn;
 
 /// Audit records as Arrow columns, in the order of notes: one row per redacted span, in the order of spans,
@@ -23,48 +25,84 @@ impl AuditBatch {
     /// The unit of span offsets, as files name it: bytes of UTF-8, not characters or UTF-16 units.
     pub const SPAN_UNIT: &str = "utf-8 byte";
 
-    /// Returns the columns:
-    ///
-    /// - `topic`, `partition`, `offset` of the note;
-    /// - `start`, `end` of the original and `out_start`, `out_end` of the redacted text: half-open, in units
-    ///   of [`AuditBatch::SPAN_UNIT`];
-    /// - `label`, `category`, `hipaa` (letter of 45 CFR 164.514(b)(2)(i)), empty if a field was removed
-    ///   without being recognised as an identifier;
-    /// - `action`; `key`, the id of the key that it depends on; `scope`, the notes among which equal values
-    ///   get equal replacements;
-    /// - `votes`, `members` (names, comma-separated), `rule` and `score`: the reasons; `needed`, the votes
-    ///   that it needed (0 if votes do not decide); `scores`, the score of each member, in their order;
-    /// - `overruled`, the overruled spans: `start`, `end`, `label`, `members` and `score` of each;
-    /// - `path`, the field of the message (null for a span of the narrative).
-    ///
-    /// A field's row has no span (0 everywhere), no votes and score 1; its `rule` is the deciding rule of the
-    /// format's table.
+    /// Returns the columns. A row of a message's field has no span (0 everywhere), no votes and score 1.
+    pub fn columns() -> Vec<Column> {
+        let utf8 = |name, meaning| Column::new(name, DataType::Utf8, meaning);
+        let number = |name, meaning| Column::new(name, DataType::UInt32, meaning);
+        vec![
+            utf8("topic", "The topic of the note's row."),
+            Column::new("partition", DataType::Int32, "The partition of the note's row."),
+            Column::new("offset", DataType::Int64, "The offset of the note's row."),
+            number(
+                "start",
+                "The start of the span in the original text, in bytes of UTF-8.",
+            ),
+            number("end", "The end of the span in the original text, exclusive."),
+            number(
+                "out_start",
+                "The start of the replacement in the redacted text, in bytes of UTF-8.",
+            ),
+            number(
+                "out_end",
+                "The end of the replacement in the redacted text, exclusive.",
+            ),
+            utf8(
+                "label",
+                "The label. It is empty for a field that was removed without being recognised as an \
+                 identifier, as are `category` and `hipaa`.",
+            ),
+            utf8("category", "The category of the label in its label set."),
+            utf8(
+                "hipaa",
+                "The letter of 45 CFR 164.514(b)(2)(i), `A` to `R`, that the label stands for.",
+            ),
+            utf8(
+                "action",
+                "The action that replaced the span, such as `tag` or `surrogate`.",
+            ),
+            utf8(
+                "key",
+                "The id of the key that the replacement depends on. Null if it depends on none.",
+            )
+            .nullable(),
+            utf8(
+                "scope",
+                "The notes within which equal values are replaced alike: `patient`, `note` or `site`.",
+            ),
+            number("votes", "The number of members that voted for the span."),
+            utf8("members", "The names of these members, comma-separated."),
+            utf8(
+                "rule",
+                "The rule of the best-ranked of these members. For a field, the rule of the format's table \
+                 that decided.",
+            ),
+            Column::new("score", DataType::Float32, "The score of the decision, 0 to 1."),
+            number(
+                "needed",
+                "The votes that the span needed. 0 if votes did not decide.",
+            ),
+            Column::new(
+                "scores",
+                DataType::List(score()),
+                "The scores of the members, in the order of `members`.",
+            ),
+            Column::new(
+                "beat",
+                DataType::List(OverruledColumn::field()),
+                "The overruled spans: `start` and `end` in the original text, `label`, `members` and `score` \
+                 of each.",
+            ),
+            utf8(
+                "path",
+                "The field of the message. Null for a span of the narrative.",
+            )
+            .nullable(),
+        ]
+    }
+
+    /// Returns the schema of [`AuditBatch::columns`].
     pub fn schema() -> SchemaRef {
-        let utf8 = |name: &str| Field::new(name, DataType::Utf8, false);
-        let number = |name: &str| Field::new(name, DataType::UInt32, false);
-        Arc::new(Schema::new(vec![
-            utf8("topic"),
-            Field::new("partition", DataType::Int32, false),
-            Field::new("offset", DataType::Int64, false),
-            number("start"),
-            number("end"),
-            number("out_start"),
-            number("out_end"),
-            utf8("label"),
-            utf8("category"),
-            utf8("hipaa"),
-            utf8("action"),
-            Field::new("key", DataType::Utf8, true),
-            utf8("scope"),
-            number("votes"),
-            utf8("members"),
-            utf8("rule"),
-            Field::new("score", DataType::Float32, false),
-            number("needed"),
-            Field::new("scores", DataType::List(score()), false),
-            Field::new("beat", DataType::List(OverruledColumn::field()), false),
-            Field::new("path", DataType::Utf8, true),
-        ]))
+        Column::schema(Self::columns())
     }
 
     /// Returns the Arrow form.

@@ -7,6 +7,7 @@
 mod annotation;
 mod audit;
 mod batch;
+mod column;
 mod combine;
 mod decision;
 mod engine;
@@ -38,6 +39,7 @@ mod vote_spec;
 pub use annotation::{Annotation, AnnotationError, Annotations, Collector};
 pub use audit::AuditBatch;
 pub use batch::{AuthoredAt, BatchError, NoteBatch, NoteView, RowKind, Tokens};
+pub use column::Column;
 pub use combine::Combine;
 pub use decision::{Decision, MemberSet, OverruledSpan};
 pub use engine::{Engine, Processed};

@@ -6,9 +6,9 @@ use arrow_array::builder::{BinaryBuilder, StringBuilder, UInt32Builder};
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, new_null_array};
-use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use arrow_schema::{DataType, SchemaRef, TimeUnit};
 
-use crate::{BatchError, NoteBatch, NoteTypes, QuarantineCode, Reason, Redacted, Review, RowKind};
+use crate::{BatchError, Column, NoteBatch, NoteTypes, QuarantineCode, Reason, Redacted, Review, RowKind};
 
 /// Metadata that a policy may keep, copying it from the event to the output row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -20,18 +20,19 @@ pub enum CarriedField {
     Version,
     /// The kind of note.
     NoteType,
-    /// The patient's id, which identifies a person.
+    /// The patient's id. It identifies.
     PatientId,
-    /// The encounter's id, which identifies a person.
+    /// The encounter's id. It identifies.
     EncounterId,
-    /// The author's id, which identifies a person.
+    /// The author's id. It identifies.
     AuthorId,
-    /// When the note was written, which is a date of service.
+    /// The time of writing, which is a date of service.
     AuthoredAt,
 }
 
 impl CarriedField {
-    const ALL: [Self; 7] = [
+    /// Every field, in the order of the output.
+    pub const ALL: [Self; 7] = [
         Self::NoteId,
         Self::Version,
         Self::NoteType,
@@ -51,6 +52,18 @@ impl CarriedField {
             Self::EncounterId => "encounter_id",
             Self::AuthorId => "author_id",
             Self::AuthoredAt => "authored_at",
+        }
+    }
+
+    const fn meaning(self) -> &'static str {
+        match self {
+            Self::NoteId => "The source's note id.",
+            Self::Version => "The note's version, from 0 to 9,999. Null for other numbers.",
+            Self::NoteType => "The note type if it is in the list of note types, else `OTHER`.",
+            Self::PatientId => "The patient's id. It identifies.",
+            Self::EncounterId => "The encounter's id. It identifies.",
+            Self::AuthorId => "The author's id. It identifies.",
+            Self::AuthoredAt => "The time of writing.",
         }
     }
 
@@ -127,28 +140,75 @@ impl Carried {
 pub struct RedactedBatch(RecordBatch);
 
 impl RedactedBatch {
-    /// Returns the columns: `topic`, `partition`, `offset`; `row_kind` (`note`, `tombstone`, `quarantined`,
-    /// `structured`; in files, an erasure also writes `erased`); `error`, the
-    /// [`Quarantine`](crate::Quarantine) of a quarantined row; `event_kind`; the metadata, null where the
-    /// policy does not keep it; `text`, redacted, null unless the row is a note; `redactions`, the number of
-    /// replaced spans; `message`, the redacted message that contained the note, null unless messages are
-    /// returned; `review`, why a person should look at the note ([`Reason`]s, separated by commas), null if
-    /// there is no reason.
-    pub fn schema() -> SchemaRef {
-        let mut fields = vec![
-            Field::new("topic", DataType::Utf8, false),
-            Field::new("partition", DataType::Int32, false),
-            Field::new("offset", DataType::Int64, false),
-            Field::new("row_kind", DataType::Utf8, false),
-            Field::new("error", DataType::Utf8, true),
-            Field::new("event_kind", DataType::Utf8, false),
+    /// Returns the columns. Metadata is null where the policy does not keep it.
+    pub fn columns() -> Vec<Column> {
+        let mut columns = vec![
+            Column::new(
+                "topic",
+                DataType::Utf8,
+                "The record's topic; for file sources, the file's code or name.",
+            ),
+            Column::new(
+                "partition",
+                DataType::Int32,
+                "The record's partition; 0 for file sources.",
+            ),
+            Column::new(
+                "offset",
+                DataType::Int64,
+                "The record's offset in its partition or file.",
+            ),
+            Column::new(
+                "row_kind",
+                DataType::Utf8,
+                "`note`; `tombstone` for a deletion; `structured` for a message without narrative; \
+                 `quarantined` for a record that Lethe could not process; `erased` for a row that \
+                 `lethe erase` emptied.",
+            ),
+            Column::new(
+                "error",
+                DataType::Utf8,
+                "The [code](../quarantine.md) of a quarantined record. Null for other rows.",
+            )
+            .nullable(),
+            Column::new(
+                "event_kind",
+                DataType::Utf8,
+                "The event: `create`, `amend` or `delete`.",
+            ),
         ];
-        fields.extend(CarriedField::ALL.map(|field| Field::new(field.name(), field.data_type(), true)));
-        fields.push(Field::new("text", DataType::Utf8, true));
-        fields.push(Field::new("redactions", DataType::UInt32, false));
-        fields.push(Field::new("message", DataType::Binary, true));
-        fields.push(Field::new("review", DataType::Utf8, true));
-        Arc::new(Schema::new(fields))
+        columns.extend(
+            CarriedField::ALL
+                .map(|field| Column::new(field.name(), field.data_type(), field.meaning()).nullable()),
+        );
+        columns.extend([
+            Column::new(
+                "text",
+                DataType::Utf8,
+                "The redacted text. Null for other rows than notes.",
+            )
+            .nullable(),
+            Column::new("redactions", DataType::UInt32, "The number of replaced spans."),
+            Column::new(
+                "message",
+                DataType::Binary,
+                "The redacted message, if `keep_message` is set. Null for other rows.",
+            )
+            .nullable(),
+            Column::new(
+                "review",
+                DataType::Utf8,
+                "The [reasons](configuration.md#enginereview) why a person should check the note, \
+                 comma-separated: `low_margin`, `dropped`, `uncovered_part`. Null if there is none.",
+            )
+            .nullable(),
+        ]);
+        columns
+    }
+
+    /// Returns the schema of [`RedactedBatch::columns`].
+    pub fn schema() -> SchemaRef {
+        Column::schema(Self::columns())
     }
 
     /// Returns the Arrow form.

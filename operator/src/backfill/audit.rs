@@ -6,17 +6,32 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::Int64Type;
 use arrow_array::{BooleanArray, Int64Array, RecordBatch, StringArray, UInt32Array};
-use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow_schema::{DataType, SchemaRef};
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
-use lethe_core::AuditBatch;
+use lethe_core::{AuditBatch, Column};
 
-/// Returns the schema of audit rows: that of every audit, the column, and the index of the value in the row.
+/// Returns the columns that a backfill adds to those of every audit.
+pub(crate) fn own_columns() -> Vec<Column> {
+    vec![
+        Column::new(
+            "column",
+            DataType::Utf8,
+            "The path of the text or identifier within the table's columns.",
+        ),
+        Column::new(
+            "element",
+            DataType::UInt32,
+            "The index of the value among the row's values at this path, from 0.",
+        ),
+    ]
+}
+
+/// Returns the schema of audit rows.
 pub(super) fn schema() -> SchemaRef {
-    let mut fields: Vec<FieldRef> = AuditBatch::schema().fields().iter().cloned().collect();
-    fields.push(Arc::new(Field::new("column", DataType::Utf8, false)));
-    fields.push(Arc::new(Field::new("element", DataType::UInt32, false)));
-    Arc::new(Schema::new(fields))
+    let mut columns = AuditBatch::columns();
+    columns.extend(own_columns());
+    Column::schema(columns)
 }
 
 /// Adds column and element to audit rows. The offset is the row in the slab for now.

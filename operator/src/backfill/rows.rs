@@ -8,14 +8,15 @@ use arrow_array::builder::{StringBuilder, UInt32Builder};
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::UInt32Type;
 use arrow_array::{Array as _, ArrayRef, Int64Array, RecordBatch, StringArray, UInt32Array};
-use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use arrow_select::take::take;
 use futures::future::try_join_all;
 use lethe_connectors::Backoff;
 use lethe_connectors::sink::PartFooter;
 use lethe_connectors::tables::{Cell, Shape, Slab, Values};
 use lethe_core::{
-    BatchError, Coordinates, LabelId, NoteBatch, NoteEvent, Processed, QuarantineCode, Record, RowKind,
+    BatchError, Column, Coordinates, LabelId, NoteBatch, NoteEvent, Processed, QuarantineCode, Record,
+    RowKind,
 };
 
 use super::{BackfillContext, audit};
@@ -41,14 +42,42 @@ pub(super) fn schema(shape: &Shape) -> anyhow::Result<SchemaRef> {
 }
 
 fn own_fields() -> Vec<FieldRef> {
-    let field = |name: &str, kind, nullable| Arc::new(Field::new(name, kind, nullable));
+    let fields = own_columns().into_iter().map(|column| Arc::new(column.field));
+    fields.collect()
+}
+
+/// Returns the columns before those of the table.
+pub(crate) fn own_columns() -> Vec<Column> {
     vec![
-        field(OBJECT, DataType::Utf8, false),
-        field(ROW, DataType::Int64, false),
-        field(KIND, DataType::Utf8, false),
-        field(ERROR, DataType::Utf8, true),
-        field(REDACTIONS, DataType::UInt32, false),
-        field(REVIEW, DataType::Utf8, true),
+        Column::new(
+            OBJECT,
+            DataType::Utf8,
+            "The object that the row comes from: its name or its code.",
+        ),
+        Column::new(
+            ROW,
+            DataType::Int64,
+            "The number of the row in the object, from 0.",
+        ),
+        Column::new(
+            KIND,
+            DataType::Utf8,
+            "`note`, or `quarantined` for a row that Lethe could not process.",
+        ),
+        Column::new(
+            ERROR,
+            DataType::Utf8,
+            "The [code](../quarantine.md) of a quarantined row, whose table columns are null. Null for \
+             other rows.",
+        )
+        .nullable(),
+        Column::new(REDACTIONS, DataType::UInt32, "The number of replacements."),
+        Column::new(
+            REVIEW,
+            DataType::Utf8,
+            "The reasons why a person should check the row, comma-separated. Null if there is none.",
+        )
+        .nullable(),
     ]
 }
 
