@@ -24,6 +24,7 @@ mod walk;
 use std::path::PathBuf;
 
 use lethe_core::NoteEvent;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cursor::Cursor;
@@ -33,20 +34,22 @@ use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, PayloadError};
 use shape::Shape;
 
 /// Settings of the `avro` format.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AvroConfig {
-    /// Paths of fields that are not at the top under their own names.
+    /// The paths of fields that are not at the top level under their own names.
     pub fields: Fields,
-    /// Fields in addition to `text` that an event must have, or it is quarantined. Default: `note_id`.
+    /// Required fields. An event without one is quarantined. `text` is always required, except for deletions.
     pub required: Vec<String>,
-    /// Notes with a text over this size in bytes are quarantined.
+    /// Notes over this size are quarantined.
     pub max_note_bytes: usize,
-    /// The registry of the payloads' schemas.
+    /// The schema registry, by whose ids payloads name their schemas. Set either this or `schema_file`.
     pub registry: Option<RegistryConfig>,
-    /// The schema (`.avsc`) of all payloads, without a registry.
+    /// The schema (`.avsc`) of all payloads, if there is no registry.
+    #[schemars(extend("examples" = ["note.avsc"]))]
     pub schema_file: Option<PathBuf>,
-    /// With a schema file: payloads are framed and have this schema id. Default: payloads have no frame.
+    /// With `schema_file`, the schema id that framed payloads name. By default payloads are not framed.
+    #[schemars(extend("examples" = [17]))]
     pub schema_id: Option<u32>,
 }
 

@@ -1,24 +1,36 @@
 //! The fields of a note event, and the trie of their paths in a feed.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::FormatError;
 
-/// Paths of the fields: names joined by dots, or a JSON pointer (RFC 6901) if a name contains a dot. A path
-/// leads only through objects, not arrays.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+/// The paths of a note event's fields: names joined by dots, or a JSON pointer (RFC 6901) if a name contains
+/// a dot. A path cannot enter an array.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[expect(missing_docs, reason = "each is described in the module's table")]
 pub struct Fields {
+    /// The path of the note's id. Default: `note_id`.
+    #[schemars(extend("examples" = ["/meta/id"]))]
     pub note_id: Option<String>,
+    /// The path of the note's version. Default: `version`.
     pub version: Option<String>,
+    /// The path of the patient's id. Default: `patient_id`.
     pub patient_id: Option<String>,
+    /// The path of the encounter's id. Default: `encounter_id`.
     pub encounter_id: Option<String>,
+    /// The path of the note type. Default: `note_type`.
     pub note_type: Option<String>,
+    /// The path of the author's id. Default: `author_id`.
     pub author_id: Option<String>,
+    /// The path of the time of writing. Default: `authored_at`.
     pub authored_at: Option<String>,
+    /// The path of the event, such as `create` or `delete`. Default: `event`.
     pub event: Option<String>,
+    /// The path of the note's text. Default: `text`.
+    #[schemars(extend("examples" = ["body.note"]))]
     pub text: Option<String>,
+    /// The path of the patient's known identifiers. Default: `known`.
     pub known: Option<String>,
 }
 

@@ -18,6 +18,7 @@
 //! note's text is copied once and unmapped values are skipped.
 
 use lethe_core::{EventKind, NoteEvent};
+use schemars::JsonSchema;
 use serde::de::DeserializeSeed;
 use serde::{Deserialize, Serialize};
 
@@ -26,14 +27,14 @@ use crate::visit::{Draft, ObjectSeed};
 use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, PayloadError};
 
 /// Settings of the `json` format.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct JsonConfig {
-    /// Paths of fields that are not at the top under their own names.
+    /// The paths of fields that are not at the top level under their own names.
     pub fields: Fields,
-    /// Fields in addition to `text` that an event must have, or it is quarantined. Default: `note_id`.
+    /// Required fields. An event without one is quarantined. `text` is always required, except for deletions.
     pub required: Vec<String>,
-    /// Notes with a text over this size in bytes are quarantined.
+    /// Notes over this size are quarantined.
     pub max_note_bytes: usize,
 }
 

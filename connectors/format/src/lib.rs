@@ -22,6 +22,7 @@ mod text;
 mod visit;
 
 use lethe_core::{Coordinates, NoteEvent, Record};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use avro::{AvroConfig, AvroFormat};
@@ -97,12 +98,12 @@ pub trait Format: Send + Sync {
     }
 }
 
-/// The format of payloads: `kind = "json"` (default), `"text"`, `"hl7v2"`, `"fhir"`, `"cda"`, `"avro"`,
-/// `"protobuf"`. This enum is the list of formats.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+/// The format of payloads: `kind = "json"` (the default), `"text"`, `"hl7v2"`, `"fhir"`, `"cda"`, `"avro"` or
+/// `"protobuf"`.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum FormatConfig {
-    /// A note event as one JSON object.
+    /// A note event as a JSON object.
     Json(JsonConfig),
     /// The payload is the note's text.
     Text(TextConfig),

@@ -1,7 +1,9 @@
 //! A setting that must not appear in logs.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
@@ -31,6 +33,20 @@ impl From<String> for Secret {
 impl From<&str> for Secret {
     fn from(value: &str) -> Self {
         Self::from(value.to_owned())
+    }
+}
+
+impl JsonSchema for Secret {
+    fn schema_name() -> Cow<'static, str> {
+        "Secret".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "writeOnly": true })
     }
 }
 

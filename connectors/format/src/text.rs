@@ -4,15 +4,16 @@
 //! text is unchanged, and offsets count it.
 
 use lethe_core::NoteEvent;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Diagnosis, Format, MAX_NOTE_BYTES, PayloadError};
 
 /// Settings of the `text` format.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TextConfig {
-    /// Notes over this size in bytes are quarantined.
+    /// Notes over this size are quarantined.
     pub max_note_bytes: usize,
 }
 

@@ -13,6 +13,7 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer as _, ProducerContext};
 use rdkafka::{Offset, TopicPartitionList};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{EmitError, Emitter, Stretch};
@@ -29,21 +30,25 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 const SERVED: Duration = Duration::from_millis(20);
 
 /// Settings of a topic that messages are emitted to.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KafkaEmitConfig {
     /// Bootstrap brokers, each `host:port`.
+    #[schemars(extend("examples" = [["broker-1:9092"]]))]
     pub brokers: Vec<String>,
     /// The topic. It must exist.
+    #[schemars(extend("examples" = ["notes-redacted"]))]
     pub topic: String,
     /// The consumer group that stores each chain's position. Its newest emitter fences the others off.
     #[serde(default = "group")]
     pub group: String,
-    /// TLS and login.
+    /// TLS and login. By default connections are neither encrypted nor authenticated.
     #[serde(default)]
     pub security: Security,
-    /// Further librdkafka settings by their own keys.
+    /// Further librdkafka settings by their own keys. Lethe refuses those that would break a guarantee, and
+    /// names the reason.
     #[serde(default)]
+    #[schemars(extend("examples" = [{ "linger.ms": 50 }]))]
     pub properties: BTreeMap<String, Property>,
 }
 

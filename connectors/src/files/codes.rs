@@ -19,6 +19,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 use uuid::Uuid;
@@ -35,7 +36,7 @@ const PREFIX: &str = "file-";
 const DIGITS: usize = 32;
 
 /// The source of chain names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Names {
     /// Random codes; the store `codes` keeps the list of files and codes.

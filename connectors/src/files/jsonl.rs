@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use lethe_core::{Coordinates, Record};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::inputs::{Input, inputs};
@@ -21,12 +22,13 @@ use crate::store::StoreConfig;
 pub(super) const ENDINGS: &[&str] = &["jsonl", "ndjson"];
 
 /// Settings of the JSON lines source.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JsonlConfig {
     /// A file, or a folder of `.jsonl` and `.ndjson` files.
+    #[schemars(extend("examples" = ["/feeds/notes"]))]
     pub input: PathBuf,
-    /// The fields of each line.
+    /// The fields of each line, as in `[format]` with `kind = "json"`.
     #[serde(default)]
     pub format: JsonConfig,
     /// How to treat a bad line.
@@ -35,7 +37,8 @@ pub struct JsonlConfig {
     /// How chains are named. Default: `paths`.
     #[serde(default)]
     pub names: Option<Names>,
-    /// Store of the list of files and codes: a private folder or bucket outside the dataset.
+    /// Store of the list of files and codes: a private folder or bucket outside the dataset. Needed with
+    /// `names = "codes"`.
     #[serde(default)]
     pub codes: Option<StoreConfig>,
     /// The input's id in that list. Default: its path.

@@ -19,6 +19,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use lethe_core::Record;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::format::{Diagnosis, FormatError};
@@ -39,7 +40,7 @@ pub use text::TextFolderConfig;
 pub type Records = Box<dyn Iterator<Item = Result<Record, FileError>> + Send>;
 
 /// How to treat a record that cannot be read. Its content is dropped in either case.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnBad {
     /// Yields a quarantined record and continues.

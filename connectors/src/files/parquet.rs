@@ -19,6 +19,7 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cells::{Cells, integer, milliseconds, string};
@@ -37,15 +38,16 @@ pub(super) const ENDINGS: &[&str] = &["parquet"];
 const BATCH_BYTES: i64 = 8 << 20;
 
 /// Settings of the Parquet source.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ParquetConfig {
     /// A file, or a folder of `.parquet` files.
+    #[schemars(extend("examples" = ["/feeds/notes"]))]
     pub input: PathBuf,
     /// The columns of the fields.
     #[serde(default)]
     pub columns: Columns,
-    /// Notes over this size in bytes are quarantined.
+    /// Notes over this size are quarantined.
     #[serde(default = "max_note_bytes")]
     pub max_note_bytes: usize,
     /// How to treat a bad row.
@@ -54,7 +56,8 @@ pub struct ParquetConfig {
     /// How chains are named. Default: `paths`.
     #[serde(default)]
     pub names: Option<Names>,
-    /// Store of the list of files and codes: a private folder or bucket outside the dataset.
+    /// Store of the list of files and codes: a private folder or bucket outside the dataset. Needed with
+    /// `names = "codes"`.
     #[serde(default)]
     pub codes: Option<StoreConfig>,
     /// The input's id in that list. Default: its path.

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lethe_core::{Coordinates, NoteEvent};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::inputs::{Input, inputs};
@@ -18,12 +19,13 @@ use crate::format::{Diagnosis, Format, MAX_NOTE_BYTES, TextConfig, TextFormat};
 use crate::store::StoreConfig;
 
 /// Settings of the plain text source.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TextFolderConfig {
     /// A file, or a folder of `.txt` files.
+    #[schemars(extend("examples" = ["/feeds/notes"]))]
     pub input: PathBuf,
-    /// Notes over this size in bytes are quarantined.
+    /// Notes over this size are quarantined.
     #[serde(default = "max_note_bytes")]
     pub max_note_bytes: usize,
     /// How to treat a bad file.
@@ -32,7 +34,8 @@ pub struct TextFolderConfig {
     /// How chains are named. Default: `paths`.
     #[serde(default)]
     pub names: Option<Names>,
-    /// Store of the list of files and codes: a private folder or bucket outside the dataset.
+    /// Store of the list of files and codes: a private folder or bucket outside the dataset. Needed with
+    /// `names = "codes"`.
     #[serde(default)]
     pub codes: Option<StoreConfig>,
     /// The input's id in that list. Default: its path.

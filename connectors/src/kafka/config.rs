@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use rdkafka::ClientConfig;
 use rdkafka::error::KafkaError;
 use rdkafka::types::RDKafkaConfRes;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::config_error::{KafkaConfigError, bad};
 use super::properties::{Property, Refused};
@@ -24,33 +25,42 @@ pub const MOST_EXPANSION: usize = (128 << 10) / 4;
 const LEAST_FETCH: usize = 1000;
 
 /// Settings of the Kafka source.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KafkaConfig {
     /// Bootstrap brokers, each `host:port`.
+    #[schemars(extend("examples" = [["broker-1:9092", "broker-2:9092"]]))]
     pub brokers: Vec<String>,
-    /// Topics to read, by name.
+    /// Topics to read, by name. Patterns are refused.
+    #[schemars(extend("examples" = [["notes"]]))]
     pub topics: Vec<String>,
-    /// The consumer group.
+    /// The consumer group. All processes with the same group share the partitions.
+    #[schemars(extend("examples" = ["lethe"]))]
     pub group: String,
-    /// Where to begin reading a partition that has no output yet.
+    /// Where to begin reading a partition that has no output yet. A partition with output continues at its
+    /// end.
     #[serde(default)]
     pub start: Start,
     /// How the group assigns partitions to its members.
     #[serde(default)]
     pub assignment: Assignment,
-    /// This member's fixed name (KIP-345): a restart within the session timeout keeps its partitions.
+    /// This process's fixed name in the group (KIP-345). A restart within the session timeout then keeps its
+    /// partitions, without a rebalance. Each process of a group needs its own name. By default the process
+    /// has none, and each restart rebalances the group.
+    #[schemars(extend("examples" = ["${HOSTNAME}"]))]
     pub group_instance_id: Option<String>,
-    /// TLS and login.
+    /// TLS and login. By default connections are neither encrypted nor authenticated.
     #[serde(default)]
     pub security: Security,
-    /// Further librdkafka settings by their own keys.
+    /// Further librdkafka settings by their own keys. Lethe refuses those that would break a guarantee, and
+    /// names the reason.
     #[serde(default)]
+    #[schemars(extend("examples" = [{ "socket.keepalive.enable": true }]))]
     pub properties: BTreeMap<String, Property>,
 }
 
 /// Where to begin reading a partition that has no output yet. A partition with output continues at its end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Start {
     /// The oldest available record.
@@ -61,7 +71,7 @@ pub enum Start {
 }
 
 /// How a group assigns partitions to its members.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Assignment {
     /// Revokes only partitions that move (KIP-429).

@@ -4,8 +4,10 @@
 //! These are refused: each would lose or repeat notes, reveal secrets, or take memory that the budget has
 //! assigned elsewhere.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
 /// A refused setting, unless it has the value that Lethe itself sets.
@@ -224,6 +226,20 @@ impl Refused {
 /// A librdkafka setting's value, written as a string, an integer or a Boolean.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Property(pub String);
+
+impl JsonSchema for Property {
+    fn schema_name() -> Cow<'static, str> {
+        "Property".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["string", "integer", "boolean"] })
+    }
+}
 
 impl<'de> Deserialize<'de> for Property {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rdkafka::ClientConfig;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::config_error::{KafkaConfigError, bad};
@@ -10,7 +11,7 @@ use super::token::{Login, TokenConfig};
 use crate::secret::Secret;
 
 /// TLS and login to the brokers: `protocol = "plaintext"`, `"tls"`, `"sasl"` or `"oauthbearer"`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(tag = "protocol", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Security {
     /// No encryption and no login. A struct variant without fields, so that serde refuses any fields.
@@ -22,10 +23,13 @@ pub enum Security {
         /// The mechanism of the password check.
         mechanism: Mechanism,
         /// The user.
+        #[schemars(extend("examples" = ["lethe"]))]
         user: String,
         /// The password.
+        #[schemars(extend("examples" = ["${file:/run/secrets/kafka}"]))]
         password: Secret,
-        /// Whether to use TLS.
+        /// Whether to use TLS. Without it, an eavesdropper can read notes, and with `PLAIN` also the
+        /// password.
         #[serde(default = "yes")]
         tls: bool,
         /// PEM file of trusted certificate authorities. Default: the system's.
@@ -50,21 +54,21 @@ impl Default for Security {
 }
 
 /// Settings of TLS.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tls {
     /// PEM file of trusted certificate authorities. Default: the system's.
     pub ca: Option<PathBuf>,
-    /// PEM file of the client certificate.
+    /// PEM file of the client certificate. By default the client presents none.
     pub certificate: Option<PathBuf>,
-    /// PEM file of its private key.
+    /// PEM file of the private key of `certificate`.
     pub key: Option<PathBuf>,
-    /// The key's passphrase.
+    /// The passphrase of `key`. By default the key is not encrypted.
     pub key_password: Option<Secret>,
 }
 
 /// The mechanism of a password check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are Kafka's own")]
 pub enum Mechanism {
     #[serde(rename = "PLAIN")]

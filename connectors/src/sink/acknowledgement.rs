@@ -1,20 +1,21 @@
 //! Weaker protection, which a configuration must acknowledge by name so that no setting weakens it silently.
 //! The footer of every file holds the acknowledgements.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Fingerprints;
 
 /// Weaker protection that a configuration acknowledges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Acknowledgement {
-    /// Only the rule members decide, instead of the built-in bundle.
+    /// The rule members decide without the built-in bundle.
     RulesOnly,
-    /// Nothing is redacted: notes pass unchanged.
+    /// Notes leave unredacted.
     NotRedacted,
-    /// The dataset continues under a policy that protects less than that of its last file.
+    /// The dataset continues under a policy that protects less than the policy of its last file.
     WeakerMode,
     /// Codes, surrogates and shifted dates differ from those of the dataset's earlier files.
     NewSurrogates,

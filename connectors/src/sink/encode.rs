@@ -10,16 +10,16 @@ use parquet::file::metadata::{KeyValue, SortingColumn};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
-/// How files are encoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+/// The Parquet encoding of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Encoding {
-    /// Zstandard level, 1 to 22; 0 leaves the files uncompressed.
+    /// The Zstandard level, 1 to 22. 0 writes uncompressed files.
     pub zstd_level: i32,
-    /// Size of a row group's rows in memory before encoding, in bytes. A lane holds at most this much
-    /// unencoded.
+    /// The maximum size of a row group in memory, before encoding. A lane holds at most this much unencoded.
     pub row_group_bytes: usize,
-    /// Number of rows of a row group.
+    /// The maximum number of rows of a row group.
+    #[schemars(extend("x-unit" = "rows"))]
     pub row_group_rows: usize,
 }
 

@@ -2,21 +2,34 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// Limits of a file under construction: it is written as soon as it reaches one of them.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+/// Limits of a notes file. A lane writes its file as soon as the file reaches one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Roll {
-    /// Expected size of the notes file in bytes.
+    /// The estimated compressed size of the notes file, without its footer.
     pub max_bytes: u64,
-    /// Number of rows.
+    /// The number of rows.
+    #[schemars(extend("x-unit" = "rows"))]
     pub max_rows: u64,
-    /// Seconds since the first row: the maximum delay of a note.
-    #[serde(rename = "max_age_seconds", deserialize_with = "seconds")]
+    /// The time since the first row of the file: the longest that a note waits until it is readable.
+    #[serde(
+        rename = "max_age_seconds",
+        deserialize_with = "seconds",
+        serialize_with = "in_seconds"
+    )]
+    #[schemars(with = "f64", range(min = 0))]
     pub max_age: Duration,
-    /// Seconds since the last row, so that the end of a burst need not wait for `max_age`.
-    #[serde(rename = "max_idle_seconds", deserialize_with = "seconds")]
+    /// The time since the last row of the file: after a burst, its last notes need not wait for
+    /// `max_age_seconds`.
+    #[serde(
+        rename = "max_idle_seconds",
+        deserialize_with = "seconds",
+        serialize_with = "in_seconds"
+    )]
+    #[schemars(with = "f64", range(min = 0))]
     pub max_idle: Duration,
 }
 
@@ -98,6 +111,10 @@ fn seconds<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Duration
     let seconds = f64::deserialize(deserializer)?;
     Duration::try_from_secs_f64(seconds)
         .map_err(|_| serde::de::Error::custom("a number of seconds, 0 or more, is needed"))
+}
+
+fn in_seconds<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(duration.as_secs_f64())
 }
 
 #[cfg(test)]

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use super::{Folder, FolderConfig, S3, S3Config, Store, StoreError};
 
-/// The destination of output: `kind = "folder"` or `kind = "s3"`, and the keys of that store.
-#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
+/// A folder or a bucket: `kind = "folder"` or `kind = "s3"`, and the keys of that kind.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum StoreConfig {
-    /// A folder in a file system of this machine.
+    /// A folder of a local or network file system.
     Folder(FolderConfig),
-    /// A bucket of Amazon S3 or of a compatible store.
+    /// A bucket of Amazon S3 or of a store with the same protocol.
     S3(S3Config),
 }
 

@@ -19,11 +19,12 @@ use aside::{Temporary, link_without_replacing};
 /// links work, and hidden from readers.
 const ASIDE: &str = ".lethe";
 
-/// Configuration of a folder.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+/// Settings of a folder.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FolderConfig {
-    /// The folder. Created with its parents at the first write.
+    /// The folder. Lethe creates it, with its parents, at the first write.
+    #[schemars(extend("examples" = ["/data/notes"]))]
     pub path: PathBuf,
 }
 

@@ -2,39 +2,47 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::TableError;
 use crate::format::kind_named;
 
-/// Columns by their treatment. A field within a struct, or within a list of structs, is addressed by its
-/// path, as in `note.sections.text`. Columns that are not listed are dropped.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+/// The columns of a table, by what Lethe does with them. A path such as `note.sections.text` names a field
+/// within a struct, or within a list of structs. Columns that are not named do not leave.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TableColumns {
-    /// Free text, which is redacted.
+    /// Columns of free text, which Lethe redacts.
+    #[schemars(extend("examples" = [["note_text"]]))]
     pub text: Vec<String>,
-    /// Columns to keep unchanged.
+    /// Columns that leave unchanged.
+    #[schemars(extend("examples" = [["site", "note_class"]]))]
     pub keep: Vec<String>,
-    /// Why a kept column identifies nobody, by its path. The modes `safe-harbor` and `limited-data-set`
-    /// require a reason for each; the metadata of every file holds the reasons.
+    /// The reason why a kept column identifies nobody, by its path. Modes `safe-harbor` and
+    /// `limited-data-set` require one for each. Lethe writes the reasons to the metadata of every file.
+    #[schemars(extend("examples" = [{ "site": "one of four campuses, each with over 100,000 patients" }]))]
     pub reasons: BTreeMap<String, String>,
-    /// Identifiers with their labels: each value is replaced as a whole, as the policy replaces its label.
+    /// Columns of identifiers, and their labels. Lethe replaces each value as a whole, as the policy replaces
+    /// its label.
+    #[schemars(extend("examples" = [{ "person_name": "PATIENT" }]))]
     pub identifiers: BTreeMap<String, String>,
-    /// The patient of a row, within which the policy replaces consistently. Listing this or the following
-    /// columns here does not keep them.
+    /// The column of the patient's id, within which the policy replaces equal values alike. This key does not
+    /// make the column leave.
     pub patient_id: Option<String>,
-    /// The note's own id.
+    /// The column of the note's id. This key does not make the column leave.
     pub note_id: Option<String>,
-    /// The encounter's id.
+    /// The column of the encounter's id. This key does not make the column leave.
     pub encounter_id: Option<String>,
-    /// The author's id.
+    /// The column of the author's id. This key does not make the column leave.
     pub author_id: Option<String>,
-    /// The kind of note.
+    /// The column of the note type. This key does not make the column leave.
     pub note_type: Option<String>,
-    /// The time of writing: a timestamp, a date, milliseconds since 1970, or text of those (ISO 8601).
+    /// The column of the time of writing: a timestamp, a date, milliseconds since 1970, or an ISO 8601
+    /// string. This key does not make the column leave.
     pub authored_at: Option<String>,
-    /// Identifiers of the patient by kind, which are searched in the text.
+    /// Columns of the patient's identifiers, by kind. Lethe finds their values in the text.
+    #[schemars(extend("examples" = [{ "patient": ["person_name"], "phone": ["home_phone"] }]))]
     pub known: BTreeMap<String, Vec<String>>,
 }
 

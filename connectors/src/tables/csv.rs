@@ -8,6 +8,7 @@ use arrow_array::builder::LargeStringBuilder;
 use arrow_array::{ArrayRef, RecordBatch};
 use csv::{ByteRecord, ReaderBuilder};
 use lethe_core::QuarantineCode;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::Remote;
@@ -23,10 +24,11 @@ const OTHER_COLUMNS: usize = 1 << 20;
 const MAX_COLUMNS: usize = 1 << 16;
 
 /// The dialect of CSV.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CsvConfig {
-    /// The delimiter, one ASCII character. Default: a comma, or a tab in `.tsv`.
+    /// The delimiter, one ASCII character. Default: a comma, or a tab in `.tsv` files.
+    #[schemars(extend("examples" = [";"]))]
     pub delimiter: Option<char>,
     /// Whether a quote within quotes is escaped by a backslash instead of doubled.
     pub backslash: bool,

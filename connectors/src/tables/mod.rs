@@ -23,6 +23,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use lethe_core::QuarantineCode;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 
@@ -42,39 +43,43 @@ const SLAB_BYTES: usize = 4 << 20;
 /// Maximum number of rows of a slab.
 const SLAB_ROWS: usize = 1024;
 
-/// The tables to read, and the columns to write.
-#[derive(Clone, Debug, Deserialize)]
+/// The tables that `lethe backfill` reads, and the columns that leave.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TablesConfig {
-    /// The store of the tables.
+    /// The folder or bucket that holds the tables.
     pub input: StoreConfig,
-    /// The folder of the tables in the store; empty means the whole store.
+    /// The folder within `input` to read; empty means all of it.
     #[serde(default)]
+    #[schemars(extend("examples" = ["exports/2026"]))]
     pub folder: String,
-    /// The format of the tables. Default: by their extensions.
+    /// The format of the tables. By default each object's extension determines it.
     #[serde(default)]
     pub format: Option<TableFormat>,
     /// The dialect of CSV.
     #[serde(default)]
     pub csv: CsvConfig,
-    /// How objects are named in the output. Default: by their names; a strict mode requires codes.
+    /// How objects are named in the output. Default: `paths`. `safe-harbor` and `limited-data-set` need
+    /// `codes`.
     #[serde(default)]
     pub names: Option<Names>,
-    /// Store of the list of objects and codes: a private folder or bucket outside the dataset.
+    /// Store of the list of objects and codes: a private folder or bucket outside the dataset. Needed with
+    /// `names = "codes"`.
     #[serde(default)]
     pub codes: Option<StoreConfig>,
     /// The input's id in that list. Default: its store and folder.
     #[serde(default)]
     pub input_id: Option<String>,
-    /// The roles of columns.
+    /// The columns that leave, and how.
     pub columns: TableColumns,
-    /// Notes over this size in bytes are quarantined.
+    /// Notes over this size are quarantined.
     #[serde(default = "max_note_bytes")]
     pub max_note_bytes: usize,
-    /// Objects over this size in bytes are read in parts if possible: Parquet, by row groups.
+    /// Parquet objects over this size are split into units of row groups, which are processed independently.
+    /// Other formats are not split.
     #[serde(default = "unit_bytes")]
     pub unit_bytes: u64,
-    /// Approximate text of one output file in bytes.
+    /// The approximate amount of text per output file.
     #[serde(default = "part_bytes")]
     pub part_bytes: u64,
 }
@@ -115,14 +120,14 @@ const fn unit_bytes() -> u64 {
 }
 
 /// The format of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TableFormat {
     /// Apache Parquet.
     Parquet,
     /// One JSON object per line.
     Jsonl,
-    /// Delimited values (RFC 4180).
+    /// Delimited values with a header line (RFC 4180).
     Csv,
 }
 

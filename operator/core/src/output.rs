@@ -11,7 +11,19 @@ use arrow_schema::{DataType, SchemaRef, TimeUnit};
 use crate::{BatchError, Column, NoteBatch, NoteTypes, QuarantineCode, Reason, Redacted, Review, RowKind};
 
 /// Metadata that a policy may keep, copying it from the event to the output row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum CarriedField {
     /// The source's note id.

@@ -89,13 +89,24 @@ pub trait Replacer: Send + Sync + fmt::Debug {
 }
 
 /// The two replacements that need neither a key nor a policy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    serde::Deserialize,
+    serde::Serialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
     /// The label in brackets, for instance `[PATIENT]`.
     #[default]
     Tag,
-    /// One `*` for each character that is not white space. Line breaks stay, and lengths remain visible.
+    /// One `*` for each character except white space. Line breaks stay, and lengths show.
     Mask,
 }
 

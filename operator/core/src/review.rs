@@ -9,12 +9,12 @@ use crate::{Annotations, Decision, NoteView, Span};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Reason {
-    /// A decision was narrow: it had hardly more votes than it needed although more members could have voted,
-    /// or the combiner's score was low.
+    /// A decision has hardly more votes than it needed although more members could have voted, or a low score
+    /// of a fitted combiner.
     LowMargin,
-    /// A member had a high score for a span of which nothing is redacted.
+    /// A member returned a span with a high score, and nothing of it is redacted.
     Dropped,
-    /// A member had a high score for a span of which a part with letters or digits is not redacted.
+    /// A member returned a span with a high score, and a part of it with letters or digits is not redacted.
     UncoveredPart,
 }
 
@@ -57,15 +57,20 @@ impl Review {
 }
 
 /// The thresholds from which a note is flagged.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReviewRule {
-    /// A decision that needed two votes or more is narrow if it has fewer than this many votes in addition; 0
-    /// turns this off. Where one vote is enough, or a member is always redacted, votes carry no information.
+    /// A decision is narrow (reason `low_margin`) if it has fewer than this many votes beyond those that it
+    /// needed. 0 turns the reason off. A decision is never narrow if one vote was enough, or if all members
+    /// voted for it.
+    #[schemars(extend("x-unit" = "votes"))]
     pub margin: u32,
-    /// A span that is not redacted counts from this score of one member, 0 to 1; above 1 turns this off.
+    /// A member's span that is not redacted flags the note from this score on: reason `dropped` if nothing of
+    /// it is redacted, else `uncovered_part`. A value above 1 turns both reasons off.
+    #[schemars(extend("x-unit" = "score"))]
     pub score: f32,
-    /// A decision of a fitted combiner is narrow below this score, 0 to 1; 0 turns this off.
+    /// A decision of a fitted combiner is narrow (reason `low_margin`) below this score. 0 turns this off.
+    #[schemars(extend("x-unit" = "score"))]
     pub min_score: f32,
 }
 

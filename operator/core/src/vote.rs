@@ -8,15 +8,16 @@ use crate::overlap_resolver::OverlapResolver;
 use crate::{Annotation, Annotations, Decision, LabelId, MemberSet, Span};
 
 /// When members agree.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Agreement {
-    /// When they predict the same span with the same label, as in the paper.
+    /// Only the same span with the same label, as in the paper.
     #[default]
     Exact,
-    /// When their predictions overlap. Whether something is redacted then depends on how many members find an
-    /// identifier there; a member that takes a patient for a doctor, or a street for a whole address, still
-    /// supports it. Exact votes decide which span and label win.
+    /// Overlapping spans, whatever their labels. How many members find an identifier there then decides
+    /// whether it is redacted; exact votes still decide which span and label win.
     Overlap,
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Agreement, Combine, LabelSet, MemberSet, UnionRules, Voting};
@@ -24,42 +25,50 @@ use crate::{Agreement, Combine, LabelSet, MemberSet, UnionRules, Voting};
 /// assert_eq!(error.to_string(), "`threshold`: is 2, but a span has 1 to 1 votes");
 /// # Ok::<(), lethe_core::VoteError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct VoteSpec {
     /// The votes that a span needs.
+    #[schemars(extend("x-unit" = "votes"))]
     pub threshold: u32,
-    /// The votes that a span of a label needs instead, by the label's name.
+    /// The votes that spans of some labels need instead, by label.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("x-unit" = "votes", "examples" = [{ "PATIENT": 1 }]))]
     pub thresholds: BTreeMap<String, u32>,
-    /// The score, 0 to 1, from which the vote of a single member suffices: one for all labels, or one per
-    /// label. By default no score suffices.
+    /// The score, 0 to 1, from which one member's vote suffices: a number for all labels, or a table of
+    /// numbers by label. By default no score suffices.
     #[serde(alias = "sure", skip_serializing_if = "SoloMinScore::is_empty")]
+    #[schemars(extend("x-unit" = "score", "examples" = [0.95]))]
     pub solo_min_score: SoloMinScore,
     /// Whether a single vote suffices only in notes that have another span with enough votes.
     #[serde(alias = "company", skip_serializing_if = "is_false")]
+    #[schemars(extend("default" = Self::default().require_corroboration))]
     pub require_corroboration: bool,
     /// Members whose spans are redacted whatever the vote.
     #[serde(alias = "always", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = Self::default().always_redact, "examples" = [["known"]]))]
     pub always_redact: Vec<String>,
-    /// The minimum score for those, 0 to 1, in notes that have no other span with enough votes. Counts only
-    /// with `require_corroboration`.
+    /// The minimum score, 0 to 1, for spans of `always_redact` in notes that have no other span with enough
+    /// votes. Counts only with `require_corroboration`.
     #[serde(alias = "always_sure", skip_serializing_if = "is_zero")]
+    #[schemars(extend("x-unit" = "score", "default" = Self::default().always_min_score))]
     pub always_min_score: f64,
-    /// Whether the part of an overruled span that no winner covers is redacted.
+    /// Whether to redact the part of an overruled span that no winner covers.
     #[serde(alias = "cover_beaten")]
     pub redact_uncovered: bool,
-    /// When members agree: `exact` or `overlap`.
+    /// Which spans of members count as agreement.
     #[serde(skip_serializing_if = "is_exact")]
+    #[schemars(extend("default" = Self::default().agreement))]
     pub agreement: Agreement,
-    /// Rule members that do not vote; they must come last. Their spans are redacted in addition to the
-    /// vote's.
+    /// Rule members that do not vote: their spans are redacted in addition to the vote's. They must be the
+    /// last of the members.
     #[serde(alias = "beside", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = Self::default().union_rules, "examples" = [["known", "pattern"]]))]
     pub union_rules: Vec<String>,
 }
 
 /// The score from which the vote of a single member suffices.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum SoloMinScore {
     /// One score for all labels.

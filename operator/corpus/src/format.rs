@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{CorpusError, content};
@@ -20,7 +21,7 @@ pub struct Stand {
 }
 
 /// A format that gold or predictions are read from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub enum Format {
     /// XML with `TEXT` and `TAGS`, one document per file: the 2014 i2b2 track, 2016 N-GRID, MEDDOCAN.

@@ -8,17 +8,19 @@ use lethe_dictionaries::Dictionary;
 use lethe_learn::{Manifest, ManifestError};
 use lethe_linear::{Learner, LinearMember};
 use lethe_neural::{Network, NetworkError, NeuralMember, Recurrent};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::mixture::{self, MIXTURE, MixtureError, Probabilistic};
 
 /// Settings of a `model` member, which `lethe train` produces.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelConfig {
-    /// The model's folder.
+    /// The model's folder, which `lethe train` created.
+    #[schemars(extend("examples" = ["models/crf"]))]
     pub path: PathBuf,
-    /// The member's name in votes and audit; by default the model's kind.
+    /// The member's name in votes and audit. Default: the model's kind.
     #[serde(default)]
     pub name: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! The registry of members: the kinds that a configuration may name, and how each is built. The rule members
 //! come from the list of [`lethe_taggers`].
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
@@ -10,6 +11,7 @@ use lethe_learn::Manifest;
 #[cfg(feature = "transformer")]
 use lethe_neural::transformer::{TransformerConfig, TransformerError};
 use lethe_taggers::registry::{self, RuleConfig};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -124,6 +126,40 @@ pub fn default_rules() -> Vec<MemberConfig> {
 impl<'de> Deserialize<'de> for MemberConfig {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(Table)
+    }
+}
+
+/// The kinds that [`RuleConfig`] does not have, for the schema.
+#[derive(JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its schema is used")]
+enum Learned {
+    /// Runs a model that `lethe train` created.
+    Model(ModelConfig),
+    /// Runs a BERT or RoBERTa checkpoint.
+    #[cfg(feature = "transformer")]
+    Transformer(TransformerConfig),
+}
+
+impl JsonSchema for MemberConfig {
+    fn schema_name() -> Cow<'static, str> {
+        "MemberConfig".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = RuleConfig::json_schema(generator);
+        let mut learned = Learned::json_schema(generator);
+        let kinds = |schema: &mut Schema| {
+            let kinds = schema.get_mut("oneOf").and_then(|kinds| kinds.as_array_mut());
+            kinds.map(std::mem::take).unwrap_or_default()
+        };
+        let all = [kinds(&mut schema), kinds(&mut learned)].concat();
+        schema.insert("oneOf".to_owned(), all.into());
+        schema.insert(
+            "description".to_owned(),
+            "One member of the ensemble: its `kind`, and the keys of that kind.".into(),
+        );
+        schema
     }
 }
 

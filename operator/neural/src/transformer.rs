@@ -20,6 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use lethe_core::{Annotations, Collector, LabelSet, NoteBatch, RowKind, TagError, Tagger};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use checkpoint::Checkpoint;
@@ -31,35 +32,40 @@ use windows::windows;
 pub use checkpoint::TransformerError;
 
 /// Settings of a `transformer` member.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TransformerConfig {
     /// The member's name in votes and audit.
     #[serde(default = "default_name")]
     pub name: String,
     /// The checkpoint's folder.
+    #[schemars(extend("examples" = ["checkpoints/deid-roberta"]))]
     pub path: PathBuf,
-    /// SHA-256 of `model.safetensors` in hexadecimal; checked if given, since a checkpoint itself has no
-    /// digest.
+    /// The SHA-256 of `model.safetensors` in hexadecimal. Lethe refuses a checkpoint with another one. By
+    /// default it is not checked.
     #[serde(default)]
     pub digest: Option<String>,
-    /// Maps labels of the checkpoint, without their `B-` or `I-`, to labels of the engine's set. A label
-    /// without an entry is mapped by its own name, or to the label that stands for it.
+    /// The engine's label for each label of the checkpoint, without `B-` or `I-`. A label that is not named
+    /// here keeps its name, or maps to the label of the engine's set that stands for it.
     #[serde(default)]
+    #[schemars(extend("examples" = [{ "STAFF": "DOCTOR" }]))]
     pub labels: BTreeMap<String, String>,
-    /// Labels of the checkpoint that are not identifiers, for instance `MISC`.
+    /// Labels of the checkpoint that are not identifiers.
     #[serde(default)]
+    #[schemars(extend("examples" = [["MISC"]]))]
     pub ignore: BTreeSet<String>,
-    /// The sub-word whose answer a token gets.
+    /// Which of a token's sub-words determines its label.
     #[serde(default)]
     pub align: Align,
-    /// Sub-words that the encoder sees at once, special ones included; by default the number of the
-    /// checkpoint's positions, at most 512. Preferably the size that the checkpoint was fitted with.
+    /// The length of the encoder's input, special sub-words included. Default: the checkpoint's number of
+    /// positions, at most 512. Use the length with which the checkpoint was trained.
     #[serde(default)]
+    #[schemars(extend("x-unit" = "sub-words"))]
     pub window: Option<usize>,
-    /// Sub-words that two windows of a long note share; by default a quarter of the window. Each sub-word's
-    /// answer comes from the window in which it is farther from the edge.
+    /// The overlap of two windows of a long note. Default: a quarter of `window`. The window in which a
+    /// sub-word is farther from the edge determines its label.
     #[serde(default)]
+    #[schemars(extend("x-unit" = "sub-words"))]
     pub overlap: Option<usize>,
 }
 
@@ -67,11 +73,11 @@ fn default_name() -> String {
     "transformer".to_owned()
 }
 
-/// The sub-word whose answer a token gets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+/// Which of a token's sub-words answers for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Align {
-    /// The first one, for checkpoints that were fitted only on first sub-words, as most were.
+    /// The first one, for checkpoints that were trained on first sub-words only, as most are.
     #[default]
     First,
     /// The one with the highest score.

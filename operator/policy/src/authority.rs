@@ -5,28 +5,38 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use lethe_secrets::IdCipher;
 use lethe_surrogates::Kind;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An `[[authority]]` table: an authority, and the names that sources give it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// An authority that assigns ids, and the names that sources give it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Authority {
-    /// Its name in the policy. Contexts of patients depend on it: renaming it changes every patient's codes.
+    /// The authority's name in the policy, without colons. Codes depend on it: renaming it gives every
+    /// patient other codes.
+    #[schemars(extend("examples" = ["mercy"]))]
     pub name: String,
-    /// HL7 v2 namespaces (HD.1), for instance of PID-3.4.
+    /// Its HL7 v2 namespaces (HD.1), for instance in PID-3.4.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("examples" = [["MERCY", "MRCY-OLD"]]))]
     pub hl7_namespace: Vec<String>,
-    /// HL7 v2 universal ids (HD.2) of any type.
+    /// Its HL7 v2 universal ids (HD.2) of any type.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("examples" = [["mercy.example"]]))]
     pub universal_id: Vec<String>,
-    /// FHIR `Identifier.system`.
+    /// Its FHIR systems (`Identifier.system`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("examples" = [["https://mercy.example/mrn"]]))]
     pub fhir_system: Vec<String>,
-    /// Object identifiers: roots of C-CDA ids, HL7 v2 universal ids of type ISO, `urn:oid:` of FHIR.
+    /// Its object identifiers: roots of C-CDA ids, HL7 v2 universal ids of type ISO, and `urn:oid:` systems
+    /// of FHIR.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("examples" = [["1.2.840.114350"]]))]
     pub oid: Vec<String>,
-    /// Columns and event keys with its ids. `patient_id` stands for events that do not name an authority.
+    /// Columns and event fields that hold its ids. `patient_id` means the ids of events that do not name
+    /// their authority.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("examples" = [["patient_id"]]))]
     pub column: Vec<String>,
 }
 

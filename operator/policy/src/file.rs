@@ -6,24 +6,25 @@ use std::path::PathBuf;
 use lethe_core::{CarriedField, hex};
 use lethe_surrogates::Language;
 use lethe_surrogates::dates::Order;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::authority::Authority;
 use crate::error::PolicyError;
 
-/// The rule of 45 CFR 164.514 that the output follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// The rule of 45 CFR 164.514 that Lethe validates the policy against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// 164.514(b)(2): the eighteen identifiers are removed.
+    /// 164.514(b)(2): removes the eighteen identifiers.
     SafeHarbor,
-    /// 164.514(e): sixteen direct identifiers are removed; under a data use agreement, dates, towns and ZIP
-    /// codes may stay.
+    /// 164.514(e): removes sixteen direct identifiers. Dates, towns and ZIP codes may stay, under a data use
+    /// agreement.
     LimitedDataSet,
-    /// 164.514(b)(1): an expert has determined that the risk is very small, and has documented it.
+    /// 164.514(b)(1): an expert determined that the risk is very small, and documented it.
     ExpertDetermination,
-    /// Lethe checks no rule.
+    /// Lethe validates the policy against no rule.
     Custom,
 }
 
@@ -40,36 +41,35 @@ impl Mode {
 }
 
 /// The scope within which tags of equal values have equal numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Numbered {
-    /// One note: `[DOCTOR-1]`, `[DOCTOR-2]`, in the order of their first occurrence.
+    /// Within a note: `[DOCTOR-1]`, `[DOCTOR-2]`, in the order of their occurrence.
     Note,
-    /// All notes of a patient: `[DOCTOR-7QX2M4]`, a code from the vault, or from the key if there is no
-    /// vault.
+    /// In all notes of a patient: `[DOCTOR-7QX2M4]`, a code from the vault if there is one, else from the
+    /// key.
     Patient,
 }
 
 /// The source of the codes of `pseudonym`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Codes {
-    /// HMAC of the value under the key.
+    /// Derived from the value, by HMAC under the key.
     #[default]
     Hmac,
-    /// Random, and stored in the vault.
+    /// Random, stored in the vault.
     Vault,
 }
 
 /// The notes among which equal values get equal replacements.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
     /// The notes of one patient. A doctor has another surrogate in each patient's notes.
     #[default]
     Patient,
-    /// All notes under the key, for people and institutions of the site. This links all notes that name the
-    /// same one.
+    /// All notes under the key, for staff and institutions of the site. This links all notes that name one.
     Site,
 }
 
@@ -79,46 +79,48 @@ impl Scope {
     }
 }
 
-/// The operation for spans of a label.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The action for spans of a label.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "action", rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum Operation {
-    /// Replaces the value by its label in brackets.
+    /// Writes the label in brackets.
     Tag {
-        /// Whether equal values have equal numbers, and in which scope.
+        /// Where equal values have equal numbers. By default tags have no number.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         numbered: Option<Numbered>,
     },
-    /// Writes one `*` for each character that is not white space.
+    /// Writes one `*` for each character except white space.
     Mask {},
-    /// Removes the value.
+    /// Writes nothing.
     Remove {},
-    /// Reduces a date to its year, an age over 89 to "90 or older", and a ZIP code to three digits.
+    /// Reduces a date to its year, an age over 89 to "90 or older", a ZIP code to three digits.
     Generalise {},
     /// Moves a date by the patient's own number of days.
     Shift {},
-    /// Replaces a value by a code in brackets; equal values get equal codes.
+    /// Writes a code in brackets, the same for equal values.
     Pseudonym {
-        /// The source of the code.
+        /// The source of codes.
         #[serde(default)]
         codes: Codes,
-        /// The notes among which equal values have equal codes.
+        /// The notes within which equal values have equal codes.
         #[serde(default, skip_serializing_if = "Scope::is_patient")]
+        #[schemars(extend("default" = Scope::default()))]
         scope: Scope,
     },
-    /// Encrypts the value under the key.
+    /// Writes the value, encrypted under the key.
     Encrypt {},
-    /// Replaces an id by a unique code of fixed length that the key reverses. The code is the same in all
+    /// Writes a code of fixed length that no other id has and that the key reverses. It is the same in all
     /// notes.
     EncryptId {},
-    /// Replaces a value by a realistic other one, the same at every occurrence for the patient.
+    /// Writes a realistic other value, the same for equal values of the patient.
     Surrogate {
-        /// The notes among which equal values have equal surrogates.
+        /// The notes within which equal values have equal surrogates.
         #[serde(default, skip_serializing_if = "Scope::is_patient")]
+        #[schemars(extend("default" = Scope::default()))]
         scope: Scope,
     },
-    /// Leaves the value unchanged.
+    /// Keeps the value.
     Keep {},
 }
 
@@ -167,11 +169,10 @@ impl Operation {
 }
 
 /// The treatment of a note whose event does not name its patient.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Missing {
-    /// The note is a patient of its own: equal values get equal replacements only within it. The audit's
-    /// scope is `note`.
+    /// The note counts as a patient of its own, and the audit's `scope` is `note`.
     #[default]
     Note,
     /// The note is quarantined.
@@ -179,13 +180,13 @@ pub enum Missing {
 }
 
 /// The treatment of ids that an event declares to be one patient's: merges and links of HL7 v2 and FHIR.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Links {
-    /// Links are ignored: each id has its own codes, and the log reports once that a link was ignored.
+    /// Each id keeps codes of its own. Lethe logs once that it ignored a link.
     #[default]
     Ignore,
-    /// The vault stores links: from then on the ids are replaced as one patient's.
+    /// The vault stores links. From then on Lethe replaces the ids as one patient's.
     Vault,
 }
 
@@ -195,24 +196,26 @@ impl Links {
     }
 }
 
-/// The `[patient]` table.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// How to treat notes without a patient, and patients whose ids are linked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Patient {
-    /// The treatment of notes without a patient's id.
+    /// How to treat a note whose event has no patient id.
     pub missing: Missing,
-    /// The treatment of ids that events merge or link.
+    /// How to treat ids that events merge or link.
     #[serde(skip_serializing_if = "Links::is_ignore")]
+    #[schemars(extend("default" = Links::default()))]
     pub links: Links,
 }
 
-/// The `[shift]` table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// How far `shift` moves dates.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Shift {
-    /// The most days by which a date moves, in either direction.
+    /// The maximum shift in either direction.
+    #[schemars(extend("x-unit" = "days"))]
     pub days: u16,
-    /// Whether dates move by whole weeks, which keeps the day of the week.
+    /// Whether to shift by whole weeks only, so that days of the week stay.
     pub weekday: bool,
 }
 
@@ -226,41 +229,43 @@ impl Default for Shift {
     }
 }
 
-/// The `[keys]` table, with one of the two.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The source of keys.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Keys {
-    /// A file of keys.
+    /// A key file, which `lethe new-key` creates.
     File(PathBuf),
-    /// An environment variable with the keys.
+    /// An environment variable that contains the key file's text.
     Env(String),
 }
 
-/// The `[vault]` table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The store of random codes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum VaultPlace {
-    /// An SQLite file that processes of one machine share.
+    /// A file, for the processes of one machine.
     Sqlite {
         /// The file.
+        #[schemars(extend("examples" = ["/var/lib/lethe/vault.db"]))]
         path: PathBuf,
-        /// Whether Lethe creates the file if it does not exist. Off by default, because a wrong path would
-        /// give every patient a second code.
+        /// Whether to create the file if it does not exist. With a wrong path, that would give every value a
+        /// second code.
         #[serde(default)]
         create: bool,
     },
-    /// A PostgreSQL server that several machines share.
+    /// A PostgreSQL server, for several machines.
     Postgres {
-        /// The environment variable with the connection string, including the password.
+        /// The environment variable that contains the connection string, password included.
+        #[schemars(extend("examples" = ["LETHE_VAULT"]))]
         env: String,
         /// The encryption of the connection.
         #[serde(default)]
         tls: Tls,
-        /// The time limit of a call, in seconds.
+        /// Timeout of a call.
         #[serde(default = "half_a_minute")]
         limit_seconds: u64,
-        /// Whether Lethe creates the tables if they do not exist.
+        /// Whether to create the tables if they do not exist.
         #[serde(default)]
         create: bool,
     },
@@ -278,16 +283,16 @@ impl VaultPlace {
 }
 
 /// The encryption of a connection to a server.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Tls {
-    /// TLS, verified with the system's certificate authorities.
+    /// TLS, with the system's certificate authorities.
     #[default]
     System,
-    /// TLS, verified only with the certificate authorities of a PEM file.
+    /// TLS, with only the certificate authorities of a PEM file.
     Authority(PathBuf),
-    /// No encryption: for a socket of this machine, or an encrypted network.
+    /// No encryption, for a local socket or an encrypted network.
     Off,
 }
 
@@ -295,53 +300,61 @@ const fn half_a_minute() -> u64 {
     30
 }
 
-/// A policy file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A redaction policy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyFile {
-    /// The rule that the output follows.
+    /// The rule that Lethe validates the policy against.
     pub mode: Mode,
-    /// The expert who determined that the risk is very small, the date, and the place of the document.
-    /// Required for `expert-determination`.
+    /// The expert who determined that the risk is very small, the date, and where that is documented. Required
+    /// by `expert-determination`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["B. Ames, 2026-03-01, report 17"]))]
     pub determination: Option<String>,
-    /// The language of the notes, for text whose words leave it open.
+    /// The language of the notes, for surrogates and for dates that are ambiguous.
     #[serde(default = "english")]
     pub language: Language,
-    /// The order of day and month in ambiguous dates; by default that of the language.
+    /// The order of day and month in dates that are ambiguous. Default: `mdy` for English, `dmy` for Spanish
+    /// and German.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dates: Option<Order>,
-    /// Whether Lethe redacts every further occurrence of a redacted value in the note.
+    /// Whether to redact every further occurrence of a redacted value in the note.
     // The digest covers the policy as TOML, which has the key under its first name.
     #[serde(default = "yes", rename(serialize = "sweep"), alias = "sweep")]
     pub propagate: bool,
-    /// The operation for labels without one of their own.
+    /// The action for labels that `labels` does not name.
     #[serde(default = "tag")]
     pub default: Operation,
-    /// The operations for individual labels.
+    /// The action for each label, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("examples" = [{ "DATE": { "action": "shift" } }]))]
     pub labels: BTreeMap<String, Operation>,
-    /// Metadata of the sender that leaves unchanged, with the reason why it may. The metadata of every file
-    /// repeat the reasons.
+    /// Metadata of the sender that leaves unchanged, with the reason why it may. Lethe writes the reasons to
+    /// the metadata of every file.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend(
+        "propertyNames" = { "enum": CarriedField::ALL },
+        "examples" = [{ "note_id": "a running number of the document store" }]
+    ))]
     pub keep: BTreeMap<CarriedField, String>,
-    /// The authorities that assign ids, with their names in sources.
+    /// The authorities that assign ids, each with the names that sources give it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub authority: Vec<Authority>,
-    /// The treatment of patients' ids.
+    /// How to treat notes without a patient, and patients whose ids are linked.
     #[serde(default)]
     pub patient: Patient,
-    /// How far dates are shifted.
+    /// How far `shift` moves dates.
     #[serde(default)]
     pub shift: Shift,
-    /// The source of the keys.
+    /// The keys, which `shift`, `pseudonym`, `encrypt`, `encrypt-id`, `surrogate` and numbered tags need.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<Keys>,
-    /// The vault of codes.
+    /// The store of random codes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vault: Option<VaultPlace>,
-    /// A table of ZIP codes' first three digits that replaces the built-in one.
+    /// A table of the population of ZIP prefixes, which `generalise` uses. Default: the built-in table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["zip3.toml"]))]
     pub zip_table: Option<PathBuf>,
 }
 

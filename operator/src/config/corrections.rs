@@ -5,48 +5,59 @@ use std::time::Duration;
 
 use lethe_connectors::kafka::{KafkaConfig, Start};
 use lethe_ensemble::Versions;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Config, SourceConfig};
 use crate::exit::usage;
 
-/// The `[corrections]` table: `lethe run` leaves it alone, `lethe adapt corrections` does what it says.
-#[derive(Clone, Debug, Deserialize)]
+/// Training on corrections while notes stream. `lethe adapt corrections` reads this table, and `lethe run`
+/// ignores it.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CorrectionsConfig {
-    /// Where corrections come from.
+    /// The source of corrections.
     pub(crate) from: CorrectionSource,
-    /// The folder for what has arrived and what was done with it. It holds the text of notes.
+    /// The folder of the journal and of the training state. It contains the text of notes.
+    #[schemars(extend("examples" = ["/var/lib/lethe/corrections"]))]
     pub(crate) state: PathBuf,
-    /// Local notes with gold spans that nothing is learnt from: a new version must not be worse on them.
+    /// Annotated notes as the held-out set: Lethe does not train on them, and does not publish a version that
+    /// is worse on them.
+    #[schemars(extend("examples" = ["/var/lib/lethe/held-out"]))]
     pub(crate) held_out: Option<PathBuf>,
-    /// The share of corrected notes that nothing is learnt from either, by a hash of the note's id.
+    /// The share of corrected notes that joins the held-out set, 0 to less than 1. A hash of the note's id
+    /// chooses them.
     #[serde(default = "keep_share")]
+    #[schemars(extend("x-unit" = "share"))]
     pub(crate) keep_share: f64,
-    /// The member of the bundle that naive Bayes is mixed with; the only one that can be if not given.
+    /// The member of the bundle that naive Bayes is mixed with. Default: the only member that can be mixed.
+    #[schemars(extend("examples" = ["crf"]))]
     pub(crate) first: Option<String>,
-    /// As many corrections are learnt at once.
+    /// The number of corrections per training batch, at least 1.
     #[serde(default = "batch")]
+    #[schemars(extend("x-unit" = "corrections"))]
     pub(crate) batch: usize,
-    /// Fewer are learnt once the first of them has waited so long, in seconds.
+    /// The time after which Lethe trains on an incomplete batch, from the arrival of its first correction.
     #[serde(default = "max_wait_seconds")]
     pub(crate) max_wait_seconds: f64,
 }
 
 /// Where corrections come from.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum CorrectionSource {
     /// A topic of the cluster that `[source]` names.
     Kafka {
-        /// The topic.
+        /// The topic. It must not be a topic of notes.
+        #[schemars(extend("examples" = ["corrections"]))]
         topic: String,
-        /// The consumer group; that of `[source]` with `-corrections` after it if not given.
+        /// The consumer group. Default: the group of `[source]` with the suffix `-corrections`.
         group: Option<String>,
     },
-    /// A file of JSON lines, read as it grows.
+    /// A file of JSON lines, which Lethe follows as it grows.
     Jsonl {
         /// The file.
+        #[schemars(extend("examples" = ["corrections.jsonl"]))]
         input: PathBuf,
     },
 }

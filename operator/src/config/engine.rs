@@ -13,58 +13,76 @@ use lethe_dictionaries::{Dictionary, exemption};
 use lethe_ensemble::{Bundle, SIGNATURE, Signers, Versions};
 use lethe_members::registry::{MemberConfig, default_rules};
 use lethe_policy::carried_by_default;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::PolicySource;
 use crate::exit::usage;
 
-/// The `[engine]` table.
-#[derive(Debug, Default, Deserialize, Serialize)]
+/// The members, their combination and the redaction.
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct EngineConfig {
     // Paths are not a part of the fingerprint: the digests of what lies there are fingerprints of their own.
-    /// A bundle: members, vote and labels in one. A folder that `lethe ensemble fit` made, or the name of one that the program
-    /// carries; [`lethe_bundles::DEFAULT`] where nothing here says what decides.
+    /// The bundle, which contains members, their combination and labels: the name of a built-in bundle, or
+    /// the path of a bundle or of a folder of versions. Default: `en-clinical`, unless `members` is set.
     #[serde(skip_serializing)]
+    #[schemars(extend("examples" = ["en-clinical", "/var/lib/lethe/bundle"]))]
     pub(crate) bundle: Option<PathBuf>,
-    /// Files of public keys (minisign's): a bundle is used only if one of them signed it. Those that the program carries are a
-    /// part of it and need no signature.
+    /// Files of minisign public keys. Lethe loads a bundle only if one of the keys signed it. Built-in
+    /// bundles need no signature. By default signatures are not checked.
     #[serde(skip_serializing)]
+    #[schemars(extend("examples" = [["/etc/lethe/minisign.pub"]]))]
     pub(crate) signed_by: Option<Vec<PathBuf>>,
-    /// A label set that ships (`i2b2-2014`, the default, or `meddocan`), or a file.
+    /// The label set of `members`: `i2b2-2014` (the default), `meddocan`, or the path of a file. Bundles have
+    /// their own.
+    #[schemars(extend("examples" = ["meddocan"]))]
     pub(crate) labels: Option<String>,
-    /// A dictionary that `lethe dictionary build` made; the one that ships if not given.
+    /// A dictionary file, which `lethe dictionary build` compiled. Default: the built-in dictionary.
     #[serde(skip_serializing)]
+    #[schemars(extend("examples" = ["/var/lib/lethe/site.dict"]))]
     pub(crate) dictionary: Option<PathBuf>,
-    /// The members, in the order of their rank. The rule members if not given; an empty list passes notes through
-    /// unredacted and is refused unless `pass_through` says so.
+    /// The members without a bundle, best first: between overlapping candidates with equal votes, the member
+    /// that comes first wins. By default the bundle decides. Lethe refuses an empty list, unless
+    /// `pass_through` allows it.
+    #[schemars(extend("examples" = [[{ "kind": "known" }, { "kind": "pattern" }]]))]
     pub(crate) members: Option<Vec<MemberConfig>>,
-    /// Allows an empty list of members: for measuring the stream alone. Notes come out as they went in.
+    /// Whether to allow an empty list of members, so that notes leave unredacted: for measuring the stream
+    /// alone. Also needs `acknowledge = ["not-redacted"]`.
     pub(crate) pass_through: bool,
-    /// Weaker protection that is wanted all the same: without it the settings that bring it about are refused.
+    /// The weaker protection that you accept. Lethe refuses settings that lower the protection unless they
+    /// are listed here, and writes this list to the footer of every file.
+    #[schemars(extend("examples" = [["rules-only"]]))]
     pub(crate) acknowledge: Vec<Acknowledgement>,
-    /// How members are combined.
+    /// How `members` vote. Bundles have their own combination. Without `bundle` and `members`, needs
+    /// `acknowledge = ["rules-only"]`.
     pub(crate) vote: Option<VoteSpec>,
-    /// The redaction of spans without a policy, and the metadata in the output.
+    /// The replacement of spans without a policy, and the metadata that leaves.
     pub(crate) redaction: RedactionConfig,
-    /// When a note is flagged for a human's review.
+    /// When Lethe flags a note for review, with the reasons in the column `review`: `low_margin`, `dropped`
+    /// and `uncovered_part`.
     pub(crate) review: ReviewRule,
-    /// The policy: a table of its own in the file, or a file of its own.
+    /// The policy, which is a table or a file of its own.
     #[serde(skip)]
     pub(crate) policy: Option<PolicySource>,
 }
 
-/// The `[engine.redaction]` table.
-#[derive(Debug, Default, Deserialize, Serialize)]
+/// The replacement of spans without a policy, and the metadata that leaves.
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct RedactionConfig {
-    /// What is written in a span's place: `tag` or `mask`. A policy says it in its own words.
+    /// The replacement of a span. Default: `tag`. Refused with a policy, which has actions of its own.
     pub(crate) action: Option<Action>,
-    /// Another action for some labels.
+    /// The replacement for some labels, by label. Refused with a policy.
+    #[schemars(extend("examples" = [{ "DATE": "mask" }]))]
     pub(crate) labels: BTreeMap<String, Action>,
-    /// Metadata carried from the event to the output row.
+    /// Metadata that leaves unchanged, in addition to the redacted text. Default: `note_id`, `version` and
+    /// `note_type`; under `safe-harbor` and `limited-data-set` `note_id` only with a reason in the policy.
+    #[schemars(extend("examples" = [["note_id", "note_type"]]))]
     pub(crate) keep: Option<Vec<CarriedField>>,
-    /// Kinds of notes that leave as they are, besides those that ship; any other is written as `OTHER`.
+    /// Further note types that leave unchanged. Lethe writes types that are neither here nor in its own list
+    /// as `OTHER`.
+    #[schemars(extend("examples" = [["Tumor board"]]))]
     pub(crate) note_types: Vec<String>,
 }
 

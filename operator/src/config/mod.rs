@@ -22,6 +22,7 @@ use lethe_connectors::sink::{Encoding, Roll};
 use lethe_connectors::store::StoreConfig;
 use lethe_connectors::tables::TablesConfig;
 use lethe_policy::PolicyFile;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::exit::usage;
@@ -45,33 +46,35 @@ const LEAST_RECORD: usize = 32 << 20;
 /// What a worker's ordinary batch takes above the rest, in bytes.
 const WORKER: usize = 2 << 20;
 
-/// Everything that a configuration file may say. Unknown keys are refused.
-#[derive(Debug, Default, Deserialize)]
+/// A configuration file. Lethe refuses unknown keys.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Config {
-    /// Where note events come from.
+    /// The source of note events. `lethe run` needs it.
+    #[schemars(with = "Option<SourceTable>")]
     pub(crate) source: Option<SourceConfig>,
-    /// What an event's payload looks like.
+    /// The format of payloads.
     pub(crate) format: FormatConfig,
-    /// What is PHI.
+    /// The members, their combination and the redaction.
     pub(crate) engine: EngineConfig,
-    /// What is done to it.
+    /// The redaction policy. By default spans are replaced as in `[engine.redaction]`.
     pub(crate) policy: Option<PolicyFile>,
     /// The path of a policy file, instead of `[policy]`.
+    #[schemars(extend("examples" = ["policy.toml"]))]
     pub(crate) policy_file: Option<PathBuf>,
-    /// Where redacted notes go.
+    /// The destination of redacted notes. `lethe run` and `lethe backfill` need it.
     pub(crate) sink: Option<SinkConfig>,
-    /// Where the messages go that notes came in, redacted.
+    /// The destination of redacted messages, for `lethe emit`.
     pub(crate) emit: Option<EmitConfig>,
     /// The tables that `lethe backfill` reads.
     pub(crate) backfill: Option<TablesConfig>,
-    /// What the program may use.
+    /// Limits of threads, memory and time.
     pub(crate) resources: Resources,
-    /// What the program tells of itself.
+    /// Health endpoints, metrics and traces.
     pub(crate) telemetry: TelemetryConfig,
-    /// Training on corrections while notes stream.
+    /// Training on corrections while notes stream, for `lethe adapt corrections`.
     pub(crate) corrections: Option<CorrectionsConfig>,
-    /// Where all of this was read from.
+    /// The file that this was read from.
     #[serde(skip)]
     pub(crate) origin: Origin,
 }
@@ -99,14 +102,19 @@ pub(crate) enum SourceConfig {
     Messages(MessageFilesConfig),
 }
 
-/// The `[source]` table as it is written: `kind` names Kafka, files of messages, or the kind of file.
-#[derive(Deserialize)]
+/// The source of note events: `kind` selects Kafka or a kind of files.
+#[derive(Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 enum SourceTable {
+    /// Reads topics of a Kafka cluster.
     Kafka(KafkaConfig),
+    /// Reads files of JSON lines, one note event per line.
     Jsonl(JsonlConfig),
+    /// Reads a folder of plain text, one note per file.
     Text(TextFolderConfig),
+    /// Reads Parquet files, one note per row.
     Parquet(ParquetConfig),
+    /// Reads files of messages in any format of `[format]`.
     Files(MessageFilesConfig),
 }
 
@@ -122,54 +130,58 @@ impl From<SourceTable> for SourceConfig {
     }
 }
 
-/// Where redacted notes go.
-#[derive(Debug, Deserialize)]
+/// The destination of redacted notes.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SinkConfig {
-    /// A folder or a bucket.
+    /// The folder or bucket of the dataset.
     pub(crate) store: StoreConfig,
-    /// When a lane's buffer becomes a file.
+    /// Limits of a file: a lane writes its file as soon as it reaches one of them.
     #[serde(default)]
     pub(crate) roll: Roll,
-    /// How files are encoded.
+    /// The Parquet encoding of files.
     #[serde(default)]
     pub(crate) encoding: Encoding,
 }
 
-/// Where `lethe emit` publishes messages.
-#[derive(Debug, Deserialize)]
+/// The destination of redacted messages, which `lethe emit` publishes.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) enum EmitConfig {
-    /// A topic of a Kafka cluster, each message exactly once.
+    /// Publishes to a topic of a Kafka cluster, each message exactly once.
     Kafka(KafkaEmitConfig),
-    /// A folder or a bucket, each message a file.
+    /// Writes each message as a file to a folder or a bucket.
     Files {
-        /// Which.
+        /// The folder or bucket.
         store: StoreConfig,
-        /// What file names end in, for instance `.json`.
+        /// The suffix of file names.
         #[serde(default)]
+        #[schemars(extend("examples" = [".json"]))]
         suffix: String,
     },
 }
 
-/// What the program may use.
-#[derive(Clone, Debug, Deserialize)]
+/// Limits of threads, memory and time.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Resources {
-    /// Threads that tag and encode; 0 means one per core.
+    /// The number of threads that tag and encode. 0 means one per core.
+    #[schemars(extend("x-unit" = "threads"))]
     pub(crate) workers: usize,
-    /// Memory of the whole program in bytes, at least 384 MiB: records fetched, queued, being tagged, waiting in open
-    /// files, and the program itself. When it gets tight, partitions are paused and files are closed early.
+    /// The memory of the whole process, at least 384 MiB. Under memory pressure Lethe pauses partitions and
+    /// closes files early.
     pub(crate) memory_bytes: usize,
-    /// Memory that the work on one record may take, in bytes, and on all long records (over 1 MiB) that are in hand together.
-    /// A record that would take more is quarantined as `over_budget`. 0, the default, means five sixteenths of `memory_bytes`, less
-    /// 2 MiB a worker.
+    /// The memory for one record, and for all long records (over 1 MiB) that are processed at the same time.
+    /// A record that would take more is quarantined as `over_budget`. 0 means five sixteenths of
+    /// `memory_bytes`, less 2 MiB per worker, but at least an eighth of `memory_bytes`. Other values are from
+    /// 32 MiB to half of `memory_bytes`.
     pub(crate) record_bytes: usize,
-    /// How long a lane may drain when its partition is taken away or the program is stopped, in seconds.
+    /// The time that a lane has to write its file when it loses its partition or the process stops.
     pub(crate) drain_seconds: u64,
-    /// How long the orchestrator waits after SIGTERM before it kills the program, in seconds (Kubernetes'
-    /// `terminationGracePeriodSeconds`, systemd's `TimeoutStopSec`), if that is known. `lethe check` refuses less than `drain_seconds`
-    /// and 2 s.
+    /// The time between SIGTERM and SIGKILL: Kubernetes' `terminationGracePeriodSeconds`, systemd's
+    /// `TimeoutStopSec`. `lethe check` refuses a value less than `drain_seconds` plus 2 s. By default it is
+    /// unknown and not checked.
+    #[schemars(extend("examples" = [45]))]
     pub(crate) grace_seconds: Option<u64>,
 }
 

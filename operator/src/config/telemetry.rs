@@ -3,19 +3,23 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::exit::usage;
 
-/// What the program tells of itself, and to whom.
-#[derive(Clone, Debug, Deserialize)]
+/// Health endpoints, metrics and traces.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct TelemetryConfig {
-    /// Where `/live`, `/ready`, `/metrics` and the status page are, as `address:port`; nowhere if not given.
+    /// The address, as `address:port`, of `/live`, `/ready`, `/metrics` and the status page. By default Lethe
+    /// listens nowhere.
+    #[schemars(with = "Option<String>", extend("examples" = ["0.0.0.0:9464"]))]
     pub(crate) listen: Option<SocketAddr>,
-    /// After standing still for so many seconds `/live` says no. Waiting for a store is not standing still.
+    /// The time without progress after which `/live` fails. Waiting for a store counts as progress. At least
+    /// `resources.drain_seconds`.
     pub(crate) stall_seconds: u64,
-    /// Where metrics and traces are sent.
+    /// The collector that receives metrics and traces. By default Lethe sends none.
     pub(crate) otlp: Option<OtlpConfig>,
 }
 
@@ -52,16 +56,18 @@ impl TelemetryConfig {
 }
 
 /// A collector that takes OTLP over HTTP (protobuf).
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OtlpConfig {
-    /// Its address without path, such as `http://collector:4318`.
+    /// The collector's URL, without path and login.
+    #[schemars(extend("examples" = ["http://collector:4318"]))]
     pub(crate) endpoint: String,
-    /// How often metrics are sent, in seconds.
+    /// The interval between two exports of metrics, at least 1.
     #[serde(default = "interval")]
     pub(crate) interval_seconds: u64,
     /// The share of batches and files whose traces are sent, 0 to 1.
     #[serde(default)]
+    #[schemars(extend("x-unit" = "share", "examples" = [0.01]))]
     pub(crate) traces: f64,
 }
 

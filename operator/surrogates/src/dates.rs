@@ -25,13 +25,15 @@ use jiff::civil::Date;
 use self::parse::{Field, Point};
 use crate::Language;
 
-/// The order of day and month in ambiguous dates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]
+/// Which of day and month stands first where the numbers leave it open.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
 pub enum Order {
-    /// `18/03/2022`.
+    /// Day first: `18/03/2022`.
     #[serde(rename = "dmy")]
     DayMonth,
-    /// `03/18/2022`.
+    /// Month first: `03/18/2022`.
     #[serde(rename = "mdy")]
     MonthDay,
 }

@@ -21,6 +21,7 @@ use lethe_core::{
     Annotations, Collector, LabelError, LabelId, LabelSet, NoteBatch, NoteView, TagError, Tagger, tag_each,
 };
 use lethe_dictionaries::{Dictionary, ListSet, Matcher};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::person::Name;
@@ -31,12 +32,12 @@ use cues::{Cue, Table};
 use fields::Fields;
 
 /// Settings of the `context` member.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ContextConfig {
-    /// Whether a name with strong evidence is also found at its other occurrences in the note.
+    /// Whether to find a name with strong evidence again wherever the note repeats it.
     pub repeats: bool,
-    /// Whether professions are found.
+    /// Whether to find professions.
     pub professions: bool,
 }
 

@@ -12,38 +12,41 @@ use lethe_core::{
     Tagger, hex,
 };
 use lethe_corpus::{CorpusError, Document, Format};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 /// Settings of an `external` member.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExternalConfig {
     /// The tool's name in votes and audit.
+    #[schemars(extend("examples" = ["mist"]))]
     pub name: String,
-    /// A file or a folder of predictions. It is read in full when the member is built.
+    /// A file of predictions, or a folder of them. Lethe reads all of it at the start.
+    #[schemars(extend("examples" = ["predictions/mist"]))]
     pub path: PathBuf,
-    /// The format of the predictions; by default it is detected from their content.
+    /// The format of the predictions. By default their content determines it.
     #[serde(default)]
     pub format: Option<Format>,
-    /// Maps labels of the tool to labels of the engine's set. A label without an entry is mapped by its own
-    /// name, or to the label that stands for it.
+    /// The engine's label for each label of the tool. A label that is not named here keeps its name, or maps
+    /// to the label of the engine's set that stands for it.
     #[serde(default)]
+    #[schemars(extend("examples" = [{ "PERSON": "PATIENT" }]))]
     pub labels: BTreeMap<String, String>,
-    /// The treatment of notes without a prediction.
+    /// How to treat a note without a prediction.
     #[serde(default)]
     pub missing: Missing,
 }
 
-/// The treatment of a note without a prediction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+/// What becomes of a note that has no prediction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Missing {
-    /// The member fails, so that the note is quarantined: the tool has not processed it.
+    /// Quarantines the note, since the tool has not processed it.
     #[default]
     Fail,
-    /// The note gets no annotations, as if the tool had found nothing: for tools that omit notes without
-    /// findings.
+    /// Returns no spans, for tools that omit notes without findings.
     Nothing,
 }
 

@@ -13,22 +13,23 @@ use lethe_core::{
     Annotations, Collector, LabelError, LabelId, LabelSet, NoteBatch, NoteView, TagError, Tagger, tag_each,
 };
 use lethe_dictionaries::{Dictionary, ListSet, Matcher, Role};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::reading::{Reading, Sought};
 use crate::vocabulary::Vocabulary;
 
 /// Settings of the `gazetteer` member.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GazetteerConfig {
-    /// The label of persons, since lists do not show a person's role in the note.
+    /// The label of person names, since no list can distinguish patients from staff.
     pub person_label: String,
-    /// Whether states, provinces and regions are found.
+    /// Whether to find states, provinces and regions.
     pub states: bool,
-    /// Whether countries are found.
+    /// Whether to find countries.
     pub countries: bool,
-    /// Whether health insurers and other organisations are found.
+    /// Whether to find health insurers and other organisations.
     pub organizations: bool,
 }
 

@@ -21,19 +21,20 @@ use lethe_core::{
     tag_each,
 };
 use lethe_dictionaries::Dictionary;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::vocabulary::Vocabulary;
 use crate::words::Words;
 
 /// Settings of the `known` member.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct KnownConfig {
-    /// Whether parts of names with five letters or more are also found with one typing error (Damerau
-    /// distance 1).
+    /// Whether to find parts of names of five letters or more also with one typing error (Damerau distance
+    /// 1).
     pub typos: bool,
-    /// Whether initials ("J.P.", and "JP" after "Pt") are found.
+    /// Whether to find initials: "J.P.", and "JP" after "Pt".
     pub initials: bool,
 }
 

@@ -32,6 +32,7 @@ mod year;
 use std::sync::Mutex;
 
 use lethe_core::{Annotations, LabelError, LabelId, LabelSet, NoteBatch, TagError, Tagger, tag_each};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use hits::{Hits, Kind, LABELS};
@@ -61,30 +62,32 @@ const ACTIVE: u64 = class::MONTH
     | class::ROOM
     | class::BOX;
 
-/// The patterns that are on, and their languages.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+/// Which patterns are on, and for which languages.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// The languages whose words and formats are recognised: `en`, `es`.
+    /// The languages whose words and forms the patterns know.
+    #[schemars(extend("examples" = [["en"]]))]
     pub languages: Vec<Language>,
-    /// Dates, days of the week, years.
+    /// Whether to find dates, days of the week and years.
     pub dates: bool,
-    /// Ages.
+    /// Whether to find ages.
     pub ages: bool,
-    /// Telephone, fax and pager numbers.
+    /// Whether to find telephone, fax and pager numbers.
     pub phones: bool,
-    /// E-mail addresses, URLs, IP and MAC addresses.
+    /// Whether to find e-mail addresses, URLs, IP and MAC addresses.
     pub net: bool,
-    /// Record, account, plan, licence, vehicle, device and other numbers; user names.
+    /// Whether to find record, account, plan, licence, vehicle, device and other numbers, and user names.
     pub ids: bool,
-    /// Streets, postal codes and rooms.
+    /// Whether to find streets, postal codes and rooms.
     pub places: bool,
-    /// Findings below this score are dropped, 0 to 1.
+    /// The minimum score of a span, 0 to 1.
+    #[schemars(extend("x-unit" = "score"))]
     pub min_score: f32,
 }
 
 /// A language of [`Config`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Language {

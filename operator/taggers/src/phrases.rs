@@ -9,16 +9,18 @@ use std::sync::Arc;
 
 use lethe_core::{Annotations, LabelError, LabelId, LabelSet, NoteBatch, TagError, Tagger, hex, tag_each};
 use lethe_dictionaries::{Dictionary, ListSet, LoadError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The member's score: a person listed the phrase.
 const SCORE: f32 = 1.0;
 
 /// Settings of a `phrases` member.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PhrasesConfig {
-    /// The compiled dictionary.
+    /// The dictionary file, which `lethe dictionary build` compiled.
+    #[schemars(extend("examples" = ["site.dict"]))]
     pub path: PathBuf,
     /// The member's name in votes and audit.
     #[serde(default = "name")]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use lethe_core::{LabelError, LabelSet, Tagger, fingerprint};
 use lethe_dictionaries::Dictionary;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::context::ContextConfig;
@@ -14,22 +15,22 @@ use crate::once::OncePerBatch;
 use crate::pattern;
 use crate::phrases::{PhrasesConfig, PhrasesError};
 
-/// A rule member, as configured: `kind = "known"` and the member's own keys.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+/// A member that nobody trains, as configured: `kind = "known"` and the member's own keys.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum RuleConfig {
-    /// The patient's own identifiers, which the event carries.
+    /// Finds the patient's own identifiers, which the event contains.
     Known(KnownConfig),
-    /// Identifiers recognised by their shape and surrounding words.
+    /// Finds identifiers by their shape and the words around them.
     Pattern(pattern::Config),
-    /// Names, places and professions that surrounding words announce.
+    /// Finds names and places by the words around them.
     Context(ContextConfig),
-    /// Entries of the dictionary.
+    /// Finds entries of the dictionary.
     Gazetteer(GazetteerConfig),
-    /// The predictions of another tool.
+    /// Returns the predictions of another tool.
     External(ExternalConfig),
-    /// Phrases that a site has listed itself.
+    /// Finds entries of a dictionary of your own.
     Phrases(PhrasesConfig),
 }
 

@@ -41,22 +41,23 @@ mod times;
 use std::sync::Arc;
 
 use lethe_core::{Enclosed, EventKind, NoteEvent};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::fhir::codes::LocalSystems;
 use crate::{Diagnosis, Format, MAX_NOTE_BYTES, PayloadError};
 
 /// Settings of the `cda` format.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CdaConfig {
-    /// Notes with a text over this size in bytes are quarantined, and so are documents of more than four
-    /// times the size.
+    /// Notes over this size are quarantined, and so are documents over four times this size.
     pub max_note_bytes: usize,
-    /// Whether to keep the document with the note and return it redacted. Default: no.
+    /// Whether to keep the document with the row in redacted form, so that `lethe emit` can publish it.
     pub keep_message: bool,
-    /// The site's code systems, by object identifier, whose codes are kept although Lethe does not know them.
-    /// Default: none.
+    /// Your own code systems, by object identifier. Their codes leave unchanged; codes of other unknown
+    /// systems are dropped.
+    #[schemars(extend("examples" = [["1.2.840.114350.1.13"]]))]
     pub code_systems: Vec<String>,
 }
 

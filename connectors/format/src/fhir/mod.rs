@@ -45,6 +45,7 @@ mod value;
 use std::sync::Arc;
 
 use lethe_core::{Change, Enclosed, Envelope, EnvelopeError, EventKind, Identifier, NoteEvent, Span};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::build::Builder;
@@ -55,31 +56,30 @@ use self::node::Node;
 use crate::{Diagnosis, Format, MAX_NOTE_BYTES, PayloadError};
 
 /// Settings of the `fhir` format.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FhirConfig {
-    /// Notes with a text over this size in bytes are quarantined, and so are messages of more than twice the
-    /// size.
+    /// Notes over this size are quarantined, and so are messages over twice this size.
     pub max_note_bytes: usize,
-    /// Whether to keep the message with the note and return it redacted. Default: no.
+    /// Whether to keep the message with the row in redacted form, so that `lethe emit` can publish it.
     pub keep_message: bool,
-    /// The site's code systems, by URI, whose codes are kept although Lethe does not know them. Default:
-    /// none.
+    /// Your own code systems, by URI. Their codes leave unchanged; codes of other unknown systems are
+    /// dropped.
+    #[schemars(extend("examples" = [["https://mercy.example/codes/ward"]]))]
     pub code_systems: Vec<String>,
-    /// The source of the patient's id.
+    /// The source of a note's `patient_id`.
     pub patient_id: PatientIdFrom,
 }
 
 /// The source of a note's `patient_id`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PatientIdFrom {
     /// The patient's `id` in the message or in the reference of `subject`. For a contained patient without an
-    /// id, the same as `medical-record`.
+    /// id, as `medical-record`.
     #[default]
     ResourceId,
-    /// The patient's medical record number: the identifier of type `MR`, otherwise the identifier in
-    /// `subject`.
+    /// The patient's medical record number: the identifier of type `MR`, else the identifier in `subject`.
     MedicalRecord,
 }
 

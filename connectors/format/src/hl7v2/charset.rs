@@ -8,12 +8,13 @@
 use std::borrow::Cow;
 
 use encoding_rs::{DecoderResult, Encoding};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::PayloadError;
 
 /// A character set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum Charset {
     /// `UNICODE UTF-8`.
     #[default]

@@ -46,6 +46,7 @@ use std::sync::Arc;
 
 use jiff::tz::Offset;
 use lethe_core::{Enclosed, EventKind, KnownKind, NoteEvent, Span};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, PayloadError};
@@ -64,23 +65,28 @@ use typed::Draft;
 use utf16::Utf16;
 
 /// Settings of the `hl7v2` format.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Hl7v2Config {
-    /// Messages with a narrative over this size in bytes are quarantined.
+    /// Messages whose narrative is over this size are quarantined.
     pub max_note_bytes: usize,
-    /// Whether to keep the message with the event and return it redacted.
+    /// Whether to keep the message with the row in redacted form, so that `lethe emit` can publish it.
     pub keep_message: bool,
-    /// The type (table 0203) of the patient's id among those of PID-3.
+    /// The type (HL7 table 0203) of the identifier in PID-3 that becomes `patient_id`.
+    #[schemars(extend("examples" = ["PI"]))]
     pub patient_id_type: String,
-    /// The offset of times that have none, for instance `-05:00`.
+    /// The offset from UTC of times that have none. By default a note whose time has no offset has no
+    /// `authored_at`.
+    #[schemars(extend("examples" = ["-05:00"]))]
     pub utc_offset: Option<String>,
     /// The character set of messages whose MSH-18 is empty.
+    #[schemars(extend("examples" = ["8859/1"]))]
     pub charset: Charset,
-    /// Whether to keep numeric observations (OBX-5 of NM and SN) unchanged. They may be ages over 89 or identifying
-    /// numbers, which cannot be distinguished from laboratory values.
+    /// Whether numeric observations (OBX-5 of types NM and SN) leave unchanged in kept messages. Lethe cannot
+    /// distinguish ages over 89 and record numbers from laboratory values.
     pub keep_numbers: bool,
-    /// Additional codes to keep, by HL7 table (`0069`) or by code system (`99LOCAL`).
+    /// Further codes that leave unchanged in kept messages, by HL7 table or code system.
+    #[schemars(extend("examples" = [{ "0069": ["CAR"], "99LOCAL": ["W1", "W2"] }]))]
     pub codes: BTreeMap<String, Vec<String>>,
 }
 

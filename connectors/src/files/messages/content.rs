@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use flate2::read::MultiGzDecoder;
 use lethe_core::{Quarantine, QuarantineCode};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::place::Reader;
@@ -31,14 +32,16 @@ pub(super) const UNSUPPORTED: Quarantine =
 const TOO_LARGE: Quarantine = Quarantine::new(QuarantineCode::TooLarge, None, Some("archive"));
 
 /// Limits of compressed files and archives. A file that exceeds one is quarantined from there on.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ArchiveLimits {
-    /// Maximum number of files. Default: 1,000,000.
+    /// Maximum number of files in an archive.
+    #[schemars(extend("x-unit" = "files"))]
     pub max_entries: u64,
-    /// Maximum bytes after expansion. Default: 64 GiB.
+    /// Maximum size after expansion.
     pub max_expanded_bytes: u64,
-    /// Maximum expanded bytes per byte of the file, beyond the first 64 MiB. Default: 200.
+    /// Maximum expanded bytes per byte of the file, beyond the first 64 MiB.
+    #[schemars(extend("x-unit" = "ratio"))]
     pub max_ratio: u64,
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufReader, Read};
 
+use schemars::JsonSchema;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +15,7 @@ use crate::kafka::source::Payload;
 const AHEAD: usize = 256 << 10;
 
 /// How a file is cut into records.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Framing {
     /// By the format: HL7 v2 by messages; FHIR and JSON by lines if the first line is a complete JSON value,

@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 
@@ -43,35 +44,37 @@ const ARCHIVES: [&str; 5] = [".zip", ".tar", ".tgz", ".tar.gz", ".tar.zst"];
 const COMPRESSED: [&str; 4] = [".gz", ".gzip", ".zst", ".zstd"];
 
 /// Settings of the source `kind = "files"`.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MessageFilesConfig {
-    /// A file, or a folder whose files are read at any depth, except hidden ones.
+    /// A file, or a folder whose files are read at any depth, except hidden ones. Set either this or `store`.
     #[serde(default)]
+    #[schemars(extend("examples" = ["/feeds/adt"]))]
     pub input: Option<PathBuf>,
-    /// A bucket to read from instead of `input`.
+    /// A bucket to read instead of `input`.
     #[serde(default)]
     pub store: Option<StoreConfig>,
     /// The folder of `store` to read; empty means all of it.
     #[serde(default)]
     pub folder: String,
-    /// Extensions of the files to read, for instance `[".hl7", ".txt"]`, before any compression suffix.
-    /// Default: any.
+    /// Extensions of the files to read, before any compression suffix. By default Lethe reads all files.
     #[serde(default)]
+    #[schemars(extend("examples" = [[".hl7", ".txt"]]))]
     pub endings: Vec<String>,
-    /// How a file is cut into records. Default: by the format.
+    /// How a file is cut into records.
     #[serde(default)]
     pub framing: Framing,
-    /// Records over this size in bytes are quarantined. Default: 64 MiB.
+    /// Records over this size are quarantined.
     #[serde(default = "max_record_bytes")]
     pub max_record_bytes: usize,
     /// Limits of archives and compressed files.
     #[serde(default)]
     pub archives: ArchiveLimits,
-    /// How chains are named. Default: `codes`.
+    /// How chains are named. `safe-harbor` and `limited-data-set` refuse `paths`.
     #[serde(default = "names")]
     pub names: Names,
-    /// Store of the list of files and codes: a private folder or bucket outside the dataset.
+    /// Store of the list of files and codes: a private folder or bucket outside the dataset. Needed unless
+    /// `names = "paths"`.
     #[serde(default)]
     pub codes: Option<StoreConfig>,
     /// The input's id in that list. Default: its folder or bucket.

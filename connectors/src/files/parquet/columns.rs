@@ -4,28 +4,38 @@ use std::collections::BTreeMap;
 
 use arrow_schema::{DataType, Schema};
 use lethe_core::KnownKind;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::files::FileError;
 use crate::files::inputs::Input;
 use crate::format::{Diagnosis, PayloadError, kind_named};
 
-/// The columns of the fields. A named column must exist. A field without a name is read from the column with
-/// its own name, if the file has one. `text` must always exist.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+/// The columns of the fields. A named column must exist. A field that is not named here is read from the
+/// column with its own name, if the file has one. `text` must always exist.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[expect(missing_docs, reason = "they are the fields of a note event")]
 pub struct Columns {
+    /// The column of the note's id. Default: `note_id`.
     pub note_id: Option<String>,
+    /// The column of the note's version. Default: `version`.
     pub version: Option<String>,
+    /// The column of the patient's id. Default: `patient_id`.
     pub patient_id: Option<String>,
+    /// The column of the encounter's id. Default: `encounter_id`.
     pub encounter_id: Option<String>,
+    /// The column of the note type. Default: `note_type`.
     pub note_type: Option<String>,
+    /// The column of the author's id. Default: `author_id`.
     pub author_id: Option<String>,
+    /// The column of the time of writing. Default: `authored_at`.
     pub authored_at: Option<String>,
+    /// The column of the event, such as `create` or `delete`. Default: `event`.
     pub event: Option<String>,
+    /// The column of the note's text. Default: `text`.
     pub text: Option<String>,
-    /// The column of strings that holds each kind of identifier.
+    /// The columns of the patient's identifiers, by kind.
+    #[schemars(extend("examples" = [{ "patient": "patient_name", "phone": "home_phone" }]))]
     pub known: BTreeMap<String, String>,
 }
 

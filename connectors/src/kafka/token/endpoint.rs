@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use reqwest::{Client, StatusCode, Url, redirect};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use zeroize::Zeroizing;
@@ -23,20 +24,23 @@ use crate::secret::Secret;
 const MAX_ANSWER: usize = 256 << 10;
 
 /// Address and login of an authorisation server.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EndpointConfig {
-    /// URL of its token endpoint.
+    /// URL of the token endpoint.
+    #[schemars(extend("examples" = ["https://login.example/oauth2/token"]))]
     pub url: String,
     /// The client id.
+    #[schemars(extend("examples" = ["lethe"]))]
     pub client_id: String,
     /// File with the client secret, read at each request.
     pub client_secret_file: PathBuf,
-    /// The requested scope, in the server's format.
+    /// The requested scope, in the server's format. By default Lethe requests none.
     #[serde(default)]
     pub scope: Option<String>,
     /// Further parameters that some servers require, such as `audience`.
     #[serde(default)]
+    #[schemars(extend("examples" = [{ "audience": "kafka" }]))]
     pub parameters: BTreeMap<String, String>,
     /// PEM file of trusted certificate authorities. Default: the system's.
     #[serde(default)]
@@ -44,10 +48,10 @@ pub struct EndpointConfig {
     /// Whether to accept a URL without TLS, which reveals the secret to eavesdroppers.
     #[serde(default)]
     pub allow_http: bool,
-    /// Timeout for a connection, in seconds.
+    /// Timeout for a connection.
     #[serde(default = "connect_timeout_seconds")]
     pub connect_timeout_seconds: u64,
-    /// Timeout of a request, in seconds. The consumer does not poll during it.
+    /// Timeout of a request. The consumer does not poll during it.
     #[serde(default = "timeout_seconds")]
     pub timeout_seconds: u64,
 }

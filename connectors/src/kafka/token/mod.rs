@@ -16,6 +16,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rdkafka::client::{ClientContext, OAuthToken};
 use rdkafka::consumer::ConsumerContext;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
@@ -28,13 +29,14 @@ pub use endpoint::EndpointConfig;
 const MAX_FILE: u64 = 256 << 10;
 
 /// The source of tokens: `kind = "file"` or `kind = "endpoint"`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum TokenConfig {
     /// A file with a signed token that another program keeps fresh, such as that of a Kubernetes service
     /// account.
     File {
-        /// The file.
+        /// The file. Lethe reads it for each token.
+        #[schemars(extend("examples" = ["/var/run/secrets/tokens/kafka"]))]
         path: PathBuf,
     },
     /// An authorisation server that issues tokens for a client's id and secret.

@@ -9,30 +9,34 @@ use object_store::{BackoffConfig, Certificate, ClientOptions, RetryConfig};
 use super::cause::Cause;
 use crate::secret::Secret;
 
-/// Configuration of a bucket. Missing keys, region and endpoint come from the environment
+/// Settings of a bucket. Keys, region and endpoint that are not set come from the environment
 /// (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION`, `AWS_ENDPOINT_URL`),
-/// then from the machine's or pod's own identity.
-#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
+/// then from the identity of the machine or pod.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct S3Config {
     /// The bucket's name.
+    #[schemars(extend("examples" = ["research"]))]
     pub bucket: String,
-    /// Prefix of every object's name, without slashes at its ends.
+    /// The prefix of every object's name, without slashes at its ends.
     #[serde(default)]
+    #[schemars(extend("examples" = ["lethe/notes"]))]
     pub prefix: String,
-    /// URL of the store, for stores other than Amazon's.
+    /// The store's address. Default: `AWS_ENDPOINT_URL`, else Amazon S3.
     #[serde(default)]
+    #[schemars(extend("examples" = ["https://minio.example:9000"]))]
     pub endpoint: Option<String>,
-    /// The bucket's region; most other stores accept any.
+    /// The bucket's region. Default: `AWS_REGION`. Most other stores accept any region.
     #[serde(default)]
+    #[schemars(extend("examples" = ["eu-west-1"]))]
     pub region: Option<String>,
-    /// Access key.
+    /// The access key. Default: `AWS_ACCESS_KEY_ID`, else the identity of the pod or machine.
     #[serde(default, skip_serializing)]
     pub access_key: Option<Secret>,
-    /// Secret key.
+    /// The secret key. Default: `AWS_SECRET_ACCESS_KEY`.
     #[serde(default, skip_serializing)]
     pub secret_key: Option<Secret>,
-    /// Token of temporary credentials.
+    /// The session token of temporary keys. Default: `AWS_SESSION_TOKEN`.
     #[serde(default, skip_serializing)]
     pub session_token: Option<Secret>,
     /// PEM file of certificate authorities to trust in addition to the system's.
@@ -41,16 +45,17 @@ pub struct S3Config {
     /// Whether to accept an endpoint without TLS.
     #[serde(default)]
     pub allow_http: bool,
-    /// Timeout for a connection, in seconds.
+    /// Timeout for a connection.
     #[serde(default = "connect_timeout_seconds")]
     pub connect_timeout_seconds: u64,
-    /// Timeout of one request, including an upload, in seconds.
+    /// Timeout of a request, upload included.
     #[serde(default = "timeout_seconds")]
     pub timeout_seconds: u64,
-    /// Maximum number of retries within one call.
+    /// The maximum number of retries of a request.
     #[serde(default = "retries")]
+    #[schemars(extend("x-unit" = "retries"))]
     pub retries: usize,
-    /// Seconds after which a call stops retrying.
+    /// The time after which Lethe stops retrying a request, and the call fails.
     #[serde(default = "retry_seconds")]
     pub retry_seconds: u64,
 }

@@ -4,16 +4,18 @@ mod de;
 mod en;
 mod es;
 
-/// A language with built-in words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]
+/// A language that Lethe has words of.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
 pub enum Language {
-    /// `en`
+    /// English.
     #[serde(rename = "en")]
     English,
-    /// `es`
+    /// Spanish.
     #[serde(rename = "es")]
     Spanish,
-    /// `de`: dates only.
+    /// German, for dates only.
     #[serde(rename = "de")]
     German,
 }
