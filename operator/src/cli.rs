@@ -99,7 +99,7 @@ pub(crate) enum Command {
     /// backfill has not ended, and its files are intact. With --json, `verdict` is the result: `intact`,
     /// `not_intact`, `nothing_to_check`, `unfinished`.
     Inspect(InspectArgs),
-    /// Print schemas of the program's input
+    /// Print the JSON Schemas of configuration files, policy files and note events
     #[command(subcommand)]
     Schema(SchemaCommand),
     /// Bridge offsets that the log no longer has, so that a halted lane can continue
@@ -132,6 +132,10 @@ pub(crate) enum Command {
 pub(crate) enum SchemaCommand {
     /// Print the JSON Schema of a note event: fields, kinds of known identifiers, events, times
     Event,
+    /// Print the JSON Schema of a configuration file, for editors
+    Config,
+    /// Print the JSON Schema of a policy file, for editors
+    Policy,
 }
 
 #[derive(Args)]

@@ -13,6 +13,7 @@ mod gate;
 mod logging;
 mod pipeline;
 mod progress;
+mod reference;
 mod replay;
 mod signals;
 #[cfg(test)]

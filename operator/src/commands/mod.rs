@@ -47,6 +47,8 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
         Command::Probe(args) => probe::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Schema(SchemaCommand::Event) => schema::event(),
+        Command::Schema(SchemaCommand::Config) => schema::configuration(),
+        Command::Schema(SchemaCommand::Policy) => schema::policy(),
         Command::Skip(args) => skip::run(&args),
         Command::Synthesise(args) => synthesise::run(&args),
         Command::Train(args) => train::run(&args),
