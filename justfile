@@ -22,6 +22,10 @@ with +COMMAND:
 lint:
     cargo fmt --all --check && cargo clippy --workspace --all-targets --locked -- -D warnings
 
+# the pages of docs/reference, from the code
+reference:
+    LETHE_WRITE_REFERENCE=1 cargo test -p lethe --locked reference::tests
+
 # format in place
 fmt:
     cargo fmt --all

@@ -35,10 +35,14 @@ use crate::config::is_strict;
 use crate::exit::{Coded, Failure, usage};
 use crate::pipeline::{EngineVersion, Limits, Pool, RetryError, probe};
 use crate::telemetry::Telemetry;
+#[cfg(test)]
+pub(crate) use audit::own_columns as audit_columns;
 use care::Care;
 pub(crate) use only::Only;
 use plan::{Job, Plan};
 use progress::Reached;
+#[cfg(test)]
+pub(crate) use rows::own_columns as row_columns;
 pub(crate) use sources::{SourcesReport, compare_sources};
 
 /// The shared services of a backfill's workers.

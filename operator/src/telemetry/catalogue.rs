@@ -126,17 +126,8 @@ mod tests {
     }
 
     #[test]
-    fn the_operators_guide_has_every_metric_and_no_other() {
+    fn the_operators_guide_names_no_other_metric() {
         let guide = include_str!("../../../docs/operating.md");
-        for metric in ALL {
-            let row = format!(
-                "| `{}` | {} | {} |",
-                metric.name,
-                metric.labels.join(", "),
-                metric.help
-            );
-            assert!(guide.contains(&row), "{row}");
-        }
         let words = guide.split(|c: char| !(c.is_ascii_lowercase() || c == '_'));
         for word in words.filter(|word| word.starts_with("lethe_")) {
             assert!(ALL.iter().any(|metric| metric.name == word), "{word}");
