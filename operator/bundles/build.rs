@@ -1,5 +1,6 @@
 //! Generates a table of the files of the bundles that are embedded in the program.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
@@ -9,6 +10,9 @@ const BUNDLES: [&str; 2] = ["en-clinical", "en-fast"];
 fn main() -> io::Result<()> {
     let models = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../models");
     let mut table = String::from("static BUNDLES: &[Bundle] = &[\n");
+    // Bundles share members; the program contains equal files once.
+    let mut contents: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
+    let mut statics = String::new();
     for bundle in BUNDLES {
         let folder = models.join(bundle);
         println!("cargo::rerun-if-changed={}", folder.display());
@@ -17,13 +21,18 @@ fn main() -> io::Result<()> {
         files.sort();
         table += &format!("    ({bundle:?}, &[\n");
         for (name, path) in files {
-            table += &format!("        ({name:?}, include_bytes!({path:?})),\n");
+            let next = contents.len();
+            let number = *contents.entry(fs::read(&path)?).or_insert_with(|| {
+                statics += &format!("static FILE_{next}: &[u8] = include_bytes!({path:?});\n");
+                next
+            });
+            table += &format!("        ({name:?}, FILE_{number}),\n");
         }
         table.push_str("    ]),\n");
     }
     table.push_str("];\n");
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
-    fs::write(out.join("bundles.rs"), table)
+    fs::write(out.join("bundles.rs"), statics + &table)
 }
 
 /// Collects the files below a folder, by their path in the bundle; Markdown files are left out.
