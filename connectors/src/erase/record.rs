@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::inspect::Head;
-use crate::sink::{digest_of, is_digest};
+use crate::sink::{Damage, digest_of, is_digest};
 use crate::store::{Store, StoreError};
 
 /// The folder of the records.
@@ -206,7 +206,7 @@ impl Erasures {
         let name = record_name(number);
         let record = match parse(bytes, number) {
             Ok(record) => record,
-            Err(why) => return self.fault(&name, &why),
+            Err(damage) => return self.fault(&name, &damage.to_string()),
         };
         if record.previous != self.last {
             return self.fault(
@@ -333,14 +333,14 @@ impl Erasures {
     }
 }
 
-fn parse(bytes: &[u8], number: u32) -> Result<Record, String> {
-    let record: Record =
-        serde_json::from_slice(bytes).map_err(|_| "it is not a valid erasure record".to_owned())?;
+fn parse(bytes: &[u8], number: u32) -> Result<Record, Damage> {
+    let record: Record = serde_json::from_slice(bytes)
+        .map_err(|_| Damage::Contradiction("it is not a valid erasure record"))?;
     if record.format != FORMAT {
-        return Err(format!(
-            "it has format {}, but this program reads {FORMAT}",
-            record.format
-        ));
+        return Err(Damage::Format {
+            found: record.format.into(),
+            supported: FORMAT,
+        });
     }
     let is_whole = |file: &Replacement| {
         is_digest(&file.before) && is_digest(&file.after) && file.offsets.is_sorted_by(|a, b| a < b)
@@ -354,7 +354,7 @@ fn parse(bytes: &[u8], number: u32) -> Result<Record, String> {
             .all(|one| is_digest(one));
     match is_sound {
         true => Ok(record),
-        false => Err("its parts contradict each other".to_owned()),
+        false => Err(Damage::Contradiction("its parts contradict each other")),
     }
 }
 

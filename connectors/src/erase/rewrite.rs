@@ -17,7 +17,7 @@ use parquet::file::metadata::KeyValue;
 
 use super::{ERASED, Replacement};
 use crate::replay::ReplayName;
-use crate::sink::{ChainError, ChainId, Encoding, Sheet, encode_kind};
+use crate::sink::{ChainError, ChainId, Damage, Encoding, Sheet};
 
 /// Rows per decoded batch. The output bytes depend on it.
 const ROWS: usize = 1024;
@@ -43,15 +43,15 @@ pub(super) fn rewrite(file: &Replacement, bytes: &Bytes, zstd_level: i32) -> Res
     if !is_audit && ChainId::parse_notes(path).is_none() && ReplayName::parse(path).is_none() {
         return Err(ChainError::Stray { name: path.into() });
     }
-    let damaged = |why: &str| ChainError::Footer {
+    let damaged = |damage: Damage| ChainError::Footer {
         name: path.into(),
-        why: why.into(),
+        why: damage.to_string(),
     };
     // The bytes are untrusted: a panic of the library means a damaged file.
     let work = || Work::new(file, bytes, zstd_level, is_audit).and_then(Work::run);
     match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(done) => done.map_err(|why| damaged(&why)),
-        Err(_) => Err(damaged("its columns cannot be read")),
+        Ok(done) => done.map_err(damaged),
+        Err(_) => Err(damaged(Damage::UNREADABLE)),
     }
 }
 
@@ -69,12 +69,24 @@ struct Work<'a> {
 }
 
 /// Drops the library's message, which could quote a value.
-fn unreadable<E>(_: E) -> String {
-    "its columns cannot be read".to_owned()
+fn unreadable<E>(_: E) -> Damage {
+    Damage::UNREADABLE
+}
+
+/// Drops the library's message, which could quote a value.
+fn unwritable<E>(_: E) -> Damage {
+    Damage::Columns("written")
+}
+
+fn bad_column(column: &str, problem: &'static str) -> Damage {
+    Damage::Column {
+        column: column.to_owned(),
+        problem,
+    }
 }
 
 impl<'a> Work<'a> {
-    fn new(file: &'a Replacement, bytes: &'a Bytes, zstd_level: i32, is_audit: bool) -> Result<Self, String> {
+    fn new(file: &'a Replacement, bytes: &'a Bytes, zstd_level: i32, is_audit: bool) -> Result<Self, Damage> {
         let metadata = ArrowReaderMetadata::load(bytes, Default::default()).map_err(unreadable)?;
         // Drops the footer's pairs, which the reader takes for the schema's own.
         let schema = Arc::new(Schema::new(metadata.schema().fields().clone()));
@@ -97,7 +109,7 @@ impl<'a> Work<'a> {
         })
     }
 
-    fn run(mut self) -> Result<Rewritten, String> {
+    fn run(mut self) -> Result<Rewritten, Damage> {
         for group in 0..self.metadata.metadata().num_row_groups() {
             let reader =
                 ParquetRecordBatchReaderBuilder::new_with_metadata(self.bytes.clone(), self.metadata.clone())
@@ -109,24 +121,24 @@ impl<'a> Work<'a> {
                 let batch = batch.map_err(unreadable)?;
                 let batch = RecordBatch::try_new(Arc::clone(&self.schema), batch.columns().to_vec());
                 let batch = self.without(&batch.map_err(unreadable)?)?;
-                self.sheet.write(&batch).map_err(|error| encode_kind(&error))?;
+                self.sheet.write(&batch).map_err(unwritable)?;
             }
-            self.sheet.flush().map_err(|error| encode_kind(&error))?;
+            self.sheet.flush().map_err(unwritable)?;
         }
         let pairs = self.pairs()?;
         Ok(Rewritten {
-            bytes: self.sheet.finish(pairs).map_err(|error| encode_kind(&error))?,
+            bytes: self.sheet.finish(pairs).map_err(unwritable)?,
             rows: self.done,
             fields: self.fields,
         })
     }
 
     /// Returns the batch with its rows of these offsets emptied, or removed for an audit file.
-    fn without(&mut self, batch: &RecordBatch) -> Result<RecordBatch, String> {
+    fn without(&mut self, batch: &RecordBatch) -> Result<RecordBatch, Damage> {
         let offsets = column(batch, "offset")?;
         let offsets = offsets
             .as_primitive_opt::<Int64Type>()
-            .ok_or("its offsets are not numbers")?;
+            .ok_or_else(|| bad_column("offset", "does not hold numbers"))?;
         let is_of = |offset: &i64| self.file.offsets.binary_search(offset).is_ok();
         let mut gone: Vec<bool> = offsets.values().iter().map(is_of).collect();
         if !self.is_audit {
@@ -155,7 +167,7 @@ impl<'a> Work<'a> {
             .map(|(row, gone)| (!gone).then_some(row))
             .collect();
         let fields = self.schema.fields().iter().zip(batch.columns());
-        let columns = fields.map(|(field, column)| -> Result<ArrayRef, String> {
+        let columns = fields.map(|(field, column)| -> Result<ArrayRef, Damage> {
             Ok(match field.name().as_str() {
                 "topic" | "partition" | "offset" => Arc::clone(column),
                 "row_kind" | "event_kind" => {
@@ -167,13 +179,13 @@ impl<'a> Work<'a> {
                 "redactions" => {
                     let counts = column
                         .as_primitive_opt::<UInt32Type>()
-                        .ok_or("its counts are not numbers")?;
+                        .ok_or_else(|| bad_column("redactions", "does not hold counts"))?;
                     let values = counts.values().iter().zip(&gone);
                     Arc::new(UInt32Array::from_iter_values(
                         values.map(|(count, gone)| if *gone { 0 } else { *count }),
                     ))
                 }
-                name if !field.is_nullable() => return Err(format!("its column {name} cannot be emptied")),
+                name if !field.is_nullable() => return Err(bad_column(name, "cannot be emptied")),
                 // Copied instead of masked: a masked value would stay in the column's buffer.
                 _ => take(column, &kept, None).map_err(unreadable)?,
             })
@@ -183,7 +195,7 @@ impl<'a> Work<'a> {
     }
 
     /// Subtracts the rows from the footer's counts.
-    fn count(&mut self, batch: &RecordBatch, gone: &[bool]) -> Result<(), String> {
+    fn count(&mut self, batch: &RecordBatch, gone: &[bool]) -> Result<(), Damage> {
         let kinds = texts(batch, "row_kind")?;
         let review = batch.column_by_name("review");
         for row in (0..gone.len()).filter(|&row| gone[row]) {
@@ -192,7 +204,7 @@ impl<'a> Work<'a> {
                 "tombstone" => "tombstones",
                 "structured" => "structured",
                 "quarantined" => "quarantined",
-                _ => return Err("it has a row of an unknown kind".to_owned()),
+                _ => return Err(Damage::Contradiction("it has a row of an unknown kind")),
             };
             *self.less.entry(key).or_default() += 1;
             if review.is_some_and(|review| review.is_valid(row)) {
@@ -203,7 +215,7 @@ impl<'a> Work<'a> {
     }
 
     /// Returns the footer's pairs with the new counts.
-    fn pairs(&mut self) -> Result<Vec<KeyValue>, String> {
+    fn pairs(&mut self) -> Result<Vec<KeyValue>, Damage> {
         if self.is_audit {
             self.less.insert("audit_rows", self.done);
         } else {
@@ -225,10 +237,15 @@ impl<'a> Work<'a> {
         for (key, less) in self.less.iter().filter(|(_, less)| **less > 0) {
             let name = format!("lethe.{key}");
             let Some(pair) = pairs.iter_mut().find(|pair| pair.key == name) else {
-                return Err(format!("the footer lacks {name}"));
+                return Err(Damage::MissingPair {
+                    key: (*key).to_owned(),
+                });
             };
             let left = number(pair)?.checked_sub(*less);
-            let left = left.ok_or_else(|| format!("{name} of the footer is less than the erased rows"))?;
+            let left = left.ok_or_else(|| Damage::Pair {
+                key: (*key).to_owned(),
+                expected: "as large as the number of erased rows",
+            })?;
             pair.value = Some(left.to_string());
         }
         if !self.is_audit {
@@ -238,19 +255,22 @@ impl<'a> Work<'a> {
     }
 }
 
-fn number(pair: &KeyValue) -> Result<u64, String> {
+fn number(pair: &KeyValue) -> Result<u64, Damage> {
     let parsed = pair.value.as_deref().and_then(|value| value.parse().ok());
-    parsed.ok_or_else(|| format!("{} of the footer is not a count", pair.key))
+    parsed.ok_or_else(|| Damage::Pair {
+        key: pair.key.trim_start_matches("lethe.").to_owned(),
+        expected: "a count",
+    })
 }
 
-fn column<'b>(batch: &'b RecordBatch, name: &str) -> Result<&'b ArrayRef, String> {
+fn column<'b>(batch: &'b RecordBatch, name: &str) -> Result<&'b ArrayRef, Damage> {
     batch
         .column_by_name(name)
-        .ok_or_else(|| "it lacks a column".to_owned())
+        .ok_or_else(|| Damage::MissingColumn(name.to_owned()))
 }
 
-fn texts<'b>(batch: &'b RecordBatch, name: &str) -> Result<&'b StringArray, String> {
+fn texts<'b>(batch: &'b RecordBatch, name: &str) -> Result<&'b StringArray, Damage> {
     column(batch, name)?
         .as_string_opt()
-        .ok_or_else(|| "a column is not text".to_owned())
+        .ok_or_else(|| bad_column(name, "does not hold text"))
 }

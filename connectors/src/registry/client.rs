@@ -160,7 +160,7 @@ impl Asker {
             .connect_timeout(Duration::from_secs(config.connect_timeout_seconds))
             .timeout(Duration::from_secs(config.timeout_seconds));
         if let Some(path) = &config.ca {
-            let trusted = authority::read(path).map_err(|error| bad("ca", error))?;
+            let trusted = authority::read(path).map_err(|error| bad("ca", error.to_string()))?;
             client = client.tls_built_in_root_certs(false);
             client = trusted
                 .into_iter()

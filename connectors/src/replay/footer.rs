@@ -1,11 +1,9 @@
 //! The footer of a replayed part: key-value pairs in its Parquet file.
 
-use std::collections::HashMap;
-
 use parquet::file::metadata::{KeyValue, ParquetMetaData};
 
 use super::ReplayName;
-use crate::sink::{ChainError, ChainId, FORMAT, Fingerprints, is_digest, read_metadata};
+use crate::sink::{ChainError, ChainId, Damage, FORMAT, Fingerprints, FooterPairs, check_all, read_metadata};
 use crate::store::Store;
 
 /// The fields of a replayed part's footer.
@@ -134,56 +132,37 @@ impl ReplayFooter {
     }
 
     /// Reads the pairs of the part with that name and checks their consistency.
-    fn from_metadata(name: ReplayName, metadata: &ParquetMetaData) -> Result<Self, String> {
-        let file = metadata.file_metadata();
-        let pairs: HashMap<&str, &str> = file
-            .key_value_metadata()
-            .into_iter()
-            .flatten()
-            .filter_map(|pair| Some((pair.key.strip_prefix("lethe.")?, pair.value.as_deref()?)))
-            .collect();
-        let find = |key: &str| pairs.get(key).map(|value| (*value).to_owned());
-        let text = |key: &str| find(key).ok_or_else(|| format!("the footer lacks lethe.{key}"));
-        let count = |key: &str| {
-            let number = text(key)?.parse::<u64>();
-            number.map_err(|_| format!("lethe.{key} of the footer is not a count"))
+    fn from_metadata(name: ReplayName, metadata: &ParquetMetaData) -> Result<Self, Damage> {
+        let pairs = FooterPairs::of(metadata);
+        pairs.check_format()?;
+        let required = |key: &str| {
+            let missing = || Damage::MissingPair { key: key.to_owned() };
+            pairs.digest(key)?.ok_or_else(missing)
         };
-        let offset = |key: &str| {
-            let wrong = |_| format!("lethe.{key} of the footer is not an offset");
-            i64::try_from(count(key)?).map_err(wrong)
-        };
-        let digest = |key: &str| {
-            let digest = text(key)?;
-            let wrong = || format!("lethe.{key} of the footer is not a SHA-256");
-            is_digest(&digest).then_some(digest).ok_or_else(wrong)
-        };
-        let format = count("format")?;
-        if format != u64::from(FORMAT) {
-            return Err(format!("it has format {format}, but this program reads {FORMAT}"));
-        }
+        let audit = pairs.find("audit");
         let footer = Self {
-            commit: text("commit")?,
-            original_digest: digest("replay_of_digest")?,
-            previous: find("previous").map(|_| digest("previous")).transpose()?,
-            attempt: text("replay_attempt")?,
-            first: offset("first_offset")?,
-            next: offset("next_offset")?,
-            notes: count("notes")?,
-            tombstones: count("tombstones")?,
-            structured: count("structured")?,
-            quarantined: count("quarantined")?,
-            erased: find("erased").map_or(Ok(0), |_| count("erased"))?,
-            review: count("review")?,
-            audit: find("audit")
-                .map(|audit| Ok::<_, String>((audit, digest("audit_digest")?)))
+            commit: pairs.text("commit")?,
+            original_digest: required("replay_of_digest")?,
+            previous: pairs.digest("previous")?,
+            attempt: pairs.text("replay_attempt")?,
+            first: pairs.offset("first_offset")?,
+            next: pairs.offset("next_offset")?,
+            notes: pairs.count("notes")?,
+            tombstones: pairs.count("tombstones")?,
+            structured: pairs.count("structured")?,
+            quarantined: pairs.count("quarantined")?,
+            erased: pairs.later_count("erased")?,
+            review: pairs.count("review")?,
+            audit: audit
+                .map(|audit| Ok::<_, Damage>((audit, required("audit_digest")?)))
                 .transpose()?,
-            audit_rows: count("audit_rows")?,
-            audit_fields: count("audit_fields")?,
-            fingerprints: Fingerprints::read(find),
+            audit_rows: pairs.count("audit_rows")?,
+            audit_fields: pairs.count("audit_fields")?,
+            fingerprints: Fingerprints::read(|key| pairs.find(key)),
             name,
         };
-        let is_named = text("replay_of")? == footer.name.original()
-            && count("replay_number")? == u64::from(footer.name.number);
+        let is_named = pairs.text("replay_of")? == footer.name.original()
+            && pairs.count("replay_number")? == u64::from(footer.name.number);
         let kinds = [
             footer.notes,
             footer.tombstones,
@@ -192,11 +171,11 @@ impl ReplayFooter {
             footer.erased,
         ];
         let counted = kinds.into_iter().try_fold(0_u64, u64::checked_add);
-        let rows = u64::try_from(file.num_rows()).ok();
-        let checks = [
+        let rows = u64::try_from(metadata.file_metadata().num_rows()).ok();
+        check_all([
             (is_named, "the footer belongs to another notes file or number"),
             (
-                counted.is_some() && counted == rows && rows == Some(count("rows")?),
+                counted.is_some() && counted == rows && rows == Some(pairs.count("rows")?),
                 "its rows do not add up to the counts in its footer",
             ),
             (
@@ -221,11 +200,8 @@ impl ReplayFooter {
                 footer.review <= footer.notes,
                 "it has more notes to review than notes",
             ),
-        ];
-        match checks.into_iter().find(|(sound, _)| !sound) {
-            Some((_, why)) => Err(why.to_owned()),
-            None => Ok(footer),
-        }
+        ])?;
+        Ok(footer)
     }
 }
 
@@ -237,8 +213,8 @@ impl ReplayFooter {
 pub async fn read_replay(store: &dyn Store, path: &str) -> Result<ReplayFooter, ChainError> {
     let name = ReplayName::parse(path).ok_or_else(|| ChainError::Stray { name: path.into() })?;
     let metadata = read_metadata(store, path).await?.0;
-    ReplayFooter::from_metadata(name, &metadata).map_err(|why| ChainError::Footer {
+    ReplayFooter::from_metadata(name, &metadata).map_err(|damage| ChainError::Footer {
         name: path.into(),
-        why,
+        why: damage.to_string(),
     })
 }

@@ -25,4 +25,4 @@ pub use name::ReplayName;
 pub use part::{ReplayError, ReplayWriter, SealedReplay};
 pub(crate) use rows::{Rows, each, each_row};
 pub(crate) use select::parts;
-pub use select::{Candidates, Code, NotesFile, Selection, candidates, notes_files};
+pub use select::{Candidates, Code, NotesFile, Selection, UnknownCode, candidates, notes_files};

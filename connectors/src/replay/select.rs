@@ -33,15 +33,20 @@ impl Code {
     }
 }
 
-impl FromStr for Code {
-    type Err = String;
+/// The text is not a code of quarantined records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown code; the codes are {}", QuarantineCode::ALL.map(QuarantineCode::name).join(", "))]
+pub struct UnknownCode;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for Code {
+    type Err = UnknownCode;
+
+    fn from_str(text: &str) -> Result<Self, UnknownCode> {
         let names = QuarantineCode::ALL.map(QuarantineCode::name);
         if names.contains(&Quarantine::code_of(text)) {
             Ok(Self(text.to_owned()))
         } else {
-            Err(format!("unknown code; the codes are {}", names.join(", ")))
+            Err(UnknownCode)
         }
     }
 }

@@ -1,13 +1,12 @@
 //! The footer of a notes file: key-value pairs in its Parquet footer, readable with any Parquet tool.
 
-use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader};
 
-use super::{ChainError, ChainId, Fingerprints};
+use super::{ChainError, ChainId, Damage, Fingerprints, FooterPairs, check_all};
 use crate::store::Store;
 
 /// Version of the layout: names, columns and footer. Raised if a reader of the previous version would misread
@@ -114,75 +113,48 @@ impl Footer {
     ///
     /// # Errors
     /// The missing or inconsistent fields.
-    pub(crate) fn from_metadata(metadata: &ParquetMetaData) -> Result<Self, String> {
-        let file = metadata.file_metadata();
-        let mut pairs: HashMap<&str, &str> = HashMap::new();
-        for pair in file.key_value_metadata().into_iter().flatten() {
-            if let (Some(key), Some(value)) = (pair.key.strip_prefix("lethe."), &pair.value) {
-                pairs.insert(key, value);
-            }
-        }
-        let text = |key: &str| {
-            let found = pairs.get(key).map(|value| (*value).to_owned());
-            found.ok_or_else(|| format!("the footer lacks lethe.{key}"))
-        };
-        let number = |key: &str| {
-            let parsed = text(key)?.parse::<i64>().ok().filter(|number| *number >= 0);
-            parsed.ok_or_else(|| format!("lethe.{key} of the footer is not a count"))
-        };
-        // Earlier versions wrote fewer counts.
-        let count = |key: &str| match text(key) {
-            Ok(_) => number(key).map(i64::unsigned_abs),
-            Err(_) => Ok(0),
-        };
-        let digest = |key: &str| match text(key) {
-            Ok(digest) if is_digest(&digest) => Ok(Some(digest)),
-            Ok(_) => Err(format!("lethe.{key} of the footer is not a digest")),
-            Err(_) => Ok(None),
-        };
-        let format = number("format")?;
-        if format != i64::from(FORMAT) {
-            return Err(format!("it has format {format}, but this program reads {FORMAT}"));
-        }
+    pub(crate) fn from_metadata(metadata: &ParquetMetaData) -> Result<Self, Damage> {
+        let pairs = FooterPairs::of(metadata);
+        pairs.check_format()?;
+        let partition = i32::try_from(pairs.offset("partition")?);
         let footer = Self {
             chain: ChainId {
-                topic: Arc::from(text("topic")?),
-                partition: i32::try_from(number("partition")?)
-                    .map_err(|_| "lethe.partition of the footer is too large")?,
+                topic: Arc::from(pairs.text("topic")?),
+                partition: partition.map_err(|_| Damage::Contradiction("its partition is too large"))?,
             },
-            commit: text("commit")?,
-            writer: text("writer")?,
-            first: number("first_offset")?,
-            next: number("next_offset")?,
-            notes: number("notes")?.unsigned_abs(),
-            tombstones: number("tombstones")?.unsigned_abs(),
-            quarantined: number("quarantined")?.unsigned_abs(),
-            structured: count("structured")?,
-            erased: count("erased")?,
-            audit: text("audit").ok(),
-            audit_rows: number("audit_rows")?.unsigned_abs(),
-            audit_fields: count("audit_fields")?,
-            audit_digest: digest("audit_digest")?,
-            previous: digest("previous")?,
-            review: count("review")?,
-            fingerprints: Fingerprints::read(|key| text(key).ok()),
-            gap: text("gap").ok(),
+            commit: pairs.text("commit")?,
+            writer: pairs.text("writer")?,
+            first: pairs.offset("first_offset")?,
+            next: pairs.offset("next_offset")?,
+            notes: pairs.count("notes")?,
+            tombstones: pairs.count("tombstones")?,
+            quarantined: pairs.count("quarantined")?,
+            structured: pairs.later_count("structured")?,
+            erased: pairs.later_count("erased")?,
+            audit: pairs.find("audit"),
+            audit_rows: pairs.count("audit_rows")?,
+            audit_fields: pairs.later_count("audit_fields")?,
+            audit_digest: pairs.digest("audit_digest")?,
+            previous: pairs.digest("previous")?,
+            review: pairs.later_count("review")?,
+            fingerprints: Fingerprints::read(|key| pairs.find(key)),
+            gap: pairs.find("gap"),
         };
-        let rows = number("rows")?;
+        let rows = pairs.offset("rows")?;
         let counted = footer.notes.checked_add(footer.tombstones);
         let counted = counted.and_then(|counted| counted.checked_add(footer.quarantined));
         let counted = counted.and_then(|counted| counted.checked_add(footer.structured));
         let counted = counted.and_then(|counted| counted.checked_add(footer.erased));
-        let skipped = number("skipped")?;
+        let skipped = pairs.offset("skipped")?;
         let span = footer.next - footer.first;
-        let sound = [
+        check_all([
             (footer.next > footer.first, "it ends before it begins"),
             (
                 counted == Some(rows.unsigned_abs()),
                 "its kinds of rows do not add up to its rows",
             ),
             (
-                rows == file.num_rows(),
+                rows == metadata.file_metadata().num_rows(),
                 "it has another number of rows than its footer counts",
             ),
             (
@@ -208,11 +180,8 @@ impl Footer {
                 footer.review <= footer.notes,
                 "it has more notes to review than notes",
             ),
-        ];
-        match sound.into_iter().find(|(sound, _)| !sound) {
-            Some((_, why)) => Err(why.to_owned()),
-            None => Ok(footer),
-        }
+        ])?;
+        Ok(footer)
     }
 }
 
@@ -231,9 +200,9 @@ pub async fn read_footer(store: &dyn Store, name: &str) -> Result<Footer, ChainE
 
 pub(crate) async fn read_footer_at(store: &dyn Store, name: &str) -> Result<Footer, ChainError> {
     let metadata = read_metadata(store, name).await?.0;
-    Footer::from_metadata(&metadata).map_err(|why| ChainError::Footer {
+    Footer::from_metadata(&metadata).map_err(|damage| ChainError::Footer {
         name: name.into(),
-        why,
+        why: damage.to_string(),
     })
 }
 

@@ -24,6 +24,7 @@ mod encode;
 mod error;
 mod fingerprints;
 mod footer;
+mod footer_pairs;
 mod manifest;
 mod part;
 mod roll;
@@ -43,6 +44,8 @@ pub use error::{ChainError, CommitError, PushError};
 pub use fingerprints::Fingerprints;
 pub use footer::{FORMAT, Footer, read_footer};
 pub(crate) use footer::{is_digest, read_metadata};
+pub use footer_pairs::Damage;
+pub(crate) use footer_pairs::{FooterPairs, check_all};
 pub use manifest::{
     BEGUN, Entry, ShardManifest, Totals, WholeManifest, encode_manifest, object_id, shard_path, unit_id,
 };

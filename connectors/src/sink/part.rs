@@ -7,8 +7,6 @@
 //! Invariants: a file is never changed, rows are written after their audit, and no footer or statistic
 //! contains text of a note, as in chains.
 
-use std::collections::HashMap;
-
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
@@ -17,7 +15,7 @@ use parquet::file::metadata::{KeyValue, ParquetMetaData};
 
 use super::digest::digest_of;
 use super::encode::{Sheet, kind};
-use super::{ChainError, Encoding, FORMAT, Fingerprints, read_metadata};
+use super::{ChainError, Damage, Encoding, FORMAT, Fingerprints, FooterPairs, check_all, read_metadata};
 use crate::store::{Store, StoreError};
 
 /// Folders of rows and of their audit.
@@ -151,45 +149,31 @@ impl PartFooter {
         pairs
     }
 
-    fn from_metadata(metadata: &ParquetMetaData) -> Result<Self, String> {
-        let file = metadata.file_metadata();
-        let pairs: HashMap<&str, &str> = file
-            .key_value_metadata()
-            .into_iter()
-            .flatten()
-            .filter_map(|pair| Some((pair.key.strip_prefix("lethe.")?, pair.value.as_deref()?)))
-            .collect();
-        let text = |key: &str| {
-            let found = pairs.get(key).map(|value| (*value).to_owned());
-            found.ok_or_else(|| format!("the footer lacks lethe.{key}"))
-        };
-        let count = |key: &str| {
-            text(key)?
-                .parse::<u64>()
-                .map_err(|_| format!("lethe.{key} of the footer is not a count"))
-        };
+    fn from_metadata(metadata: &ParquetMetaData) -> Result<Self, Damage> {
+        let pairs = FooterPairs::of(metadata);
         let footer = Self {
-            object: text("object")?,
-            version: text("version")?,
-            groups: text("groups")?,
-            first: count("first_row")?,
-            next: count("next_row")?,
-            redacted: count("redacted")?,
-            quarantined: count("quarantined")?,
-            texts: count("texts")?,
-            text_bytes: count("text_bytes")?,
-            identifiers: count("identifiers")?,
-            spans: count("audit_rows")?,
-            review: count("review")?,
-            audit: text("audit").ok().zip(text("audit_digest").ok()),
-            fingerprints: Fingerprints::read(|key| text(key).ok()),
+            object: pairs.text("object")?,
+            version: pairs.text("version")?,
+            groups: pairs.text("groups")?,
+            first: pairs.count("first_row")?,
+            next: pairs.count("next_row")?,
+            redacted: pairs.count("redacted")?,
+            quarantined: pairs.count("quarantined")?,
+            texts: pairs.count("texts")?,
+            text_bytes: pairs.count("text_bytes")?,
+            identifiers: pairs.count("identifiers")?,
+            spans: pairs.count("audit_rows")?,
+            review: pairs.count("review")?,
+            audit: pairs.find("audit").zip(pairs.find("audit_digest")),
+            fingerprints: Fingerprints::read(|key| pairs.find(key)),
         };
-        let rows = u64::try_from(file.num_rows()).unwrap_or(0);
+        let rows = u64::try_from(metadata.file_metadata().num_rows()).unwrap_or(0);
         let next = footer.first.checked_add(rows);
         let counted = footer.redacted.checked_add(footer.quarantined);
-        if next != Some(footer.next) || counted != Some(rows) {
-            return Err("its rows do not add up to the counts in its footer".to_owned());
-        }
+        check_all([(
+            next == Some(footer.next) && counted == Some(rows),
+            "its rows do not add up to the counts in its footer",
+        )])?;
         Ok(footer)
     }
 }
@@ -200,9 +184,9 @@ impl PartFooter {
 /// [`ChainError::Footer`] if this program did not write it, or the store's error.
 pub async fn read_part(store: &dyn Store, path: &str) -> Result<PartFooter, ChainError> {
     let metadata = read_metadata(store, path).await?.0;
-    PartFooter::from_metadata(&metadata).map_err(|why| ChainError::Footer {
+    PartFooter::from_metadata(&metadata).map_err(|damage| ChainError::Footer {
         name: path.into(),
-        why,
+        why: damage.to_string(),
     })
 }
 

@@ -13,6 +13,7 @@ mod error;
 mod jsonl;
 mod parquet;
 mod partitions;
+mod path_error;
 mod pick;
 mod shape;
 mod strings;

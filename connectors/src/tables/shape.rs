@@ -8,8 +8,9 @@ use arrow_array::{Array as _, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema};
 use lethe_core::{Known, KnownKind, NoteEvent, QuarantineCode};
 
+use super::path_error::PathError;
 use super::strings::{has_text, instant, text};
-use super::tree::{Node, Values, gather, grow, merge, missing, rebuild};
+use super::tree::{Node, Values, gather, grow, merge, rebuild};
 use super::{TableColumns, TableError};
 use crate::format::{PayloadError, kind_named};
 
@@ -84,11 +85,11 @@ impl Shape {
                 "keep" if columns.note_type.as_ref() == Some(&wanted.path) => Some(Cell::NoteType),
                 _ => None,
             };
-            let error = |problem: String| TableError::Column {
+            let error = |problem: PathError| TableError::Column {
                 object: object.to_owned(),
                 key: wanted.key.clone(),
                 column: wanted.path.clone(),
-                problem,
+                problem: problem.to_string(),
             };
             let leaf = what.map(|what| {
                 shape.leaves.push(Leaves {
@@ -97,7 +98,8 @@ impl Shape {
                 });
                 shape.leaves.len() - 1
             });
-            let (top, rest) = root(schema, &wanted.path).ok_or_else(|| error(missing(schema.fields())))?;
+            let (top, rest) =
+                root(schema, &wanted.path).ok_or_else(|| error(PathError::missing(schema.fields())))?;
             let grown = grow(schema.field(top).data_type(), &rest, leaf).map_err(error)?;
             match shape.columns.iter_mut().find(|(column, _)| *column == top) {
                 Some((_, node)) => merge(node, grown),
@@ -105,13 +107,14 @@ impl Shape {
             }
         }
         for wanted in columns.metadata() {
-            let error = |problem: String| TableError::Column {
+            let error = |problem: PathError| TableError::Column {
                 object: object.to_owned(),
                 key: wanted.key.clone(),
                 column: wanted.path.clone(),
-                problem,
+                problem: problem.to_string(),
             };
-            let (top, rest) = root(schema, &wanted.path).ok_or_else(|| error(missing(schema.fields())))?;
+            let (top, rest) =
+                root(schema, &wanted.path).ok_or_else(|| error(PathError::missing(schema.fields())))?;
             let path = single(schema.field(top).data_type(), &rest).map_err(error)?;
             let role = match wanted.key.as_str() {
                 "patient_id" => Role::Patient,
@@ -232,22 +235,18 @@ fn root<'p>(schema: &Schema, path: &'p str) -> Option<(usize, Vec<&'p str>)> {
 }
 
 /// Returns the way to a field with one value per row.
-fn single(kind: &DataType, path: &[&str]) -> Result<Vec<usize>, String> {
+fn single(kind: &DataType, path: &[&str]) -> Result<Vec<usize>, PathError> {
     match (kind, path.split_first()) {
         (DataType::Struct(fields), Some((name, rest))) => {
-            let (at, field) = fields.find(name).ok_or_else(|| missing(fields))?;
+            let (at, field) = fields.find(name).ok_or_else(|| PathError::missing(fields))?;
             Ok(std::iter::once(at)
                 .chain(single(field.data_type(), rest)?)
                 .collect())
         }
-        (DataType::List(_) | DataType::LargeList(_), _) => {
-            Err("lies in a list, but one value per row is required".to_owned())
-        }
-        (_, Some((name, _))) => Err(format!("has no field `{name}`: {kind} is not a struct")),
+        (DataType::List(_) | DataType::LargeList(_), _) => Err(PathError::InList),
+        (kind, Some((name, _))) => Err(PathError::no_struct(name, kind)),
         (kind, None) if has_text(kind) => Ok(Vec::new()),
-        (_, None) => Err(format!(
-            "is of type {kind}; use text, bytes, integers, dates or timestamps"
-        )),
+        (kind, None) => Err(PathError::NoText { kind: kind.clone() }),
     }
 }
 

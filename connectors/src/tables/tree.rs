@@ -7,6 +7,7 @@ use arrow_array::{Array as _, ArrayRef, GenericListArray, OffsetSizeTrait, Struc
 use arrow_schema::{ArrowError, DataType, Field, Fields};
 use lethe_core::QuarantineCode;
 
+use super::path_error::PathError;
 use super::strings::{has_text, text};
 use crate::format::PayloadError;
 
@@ -58,23 +59,21 @@ impl Values {
 }
 
 /// Returns the node of one path.
-pub(super) fn grow(kind: &DataType, path: &[&str], leaf: Option<usize>) -> Result<Node, String> {
+pub(super) fn grow(kind: &DataType, path: &[&str], leaf: Option<usize>) -> Result<Node, PathError> {
     match (kind, path.split_first()) {
         // Lists do not appear in a path; a list at its end is kept whole, or has a value in each place.
         (DataType::List(item) | DataType::LargeList(item), rest) if leaf.is_some() || rest.is_some() => {
             Ok(Node::List(Box::new(grow(item.data_type(), path, leaf)?)))
         }
         (DataType::Struct(fields), Some((name, rest))) => {
-            let (at, field) = fields.find(name).ok_or_else(|| missing(fields))?;
+            let (at, field) = fields.find(name).ok_or_else(|| PathError::missing(fields))?;
             Ok(Node::Struct(vec![(at, grow(field.data_type(), rest, leaf)?)]))
         }
-        (_, Some((name, _))) => Err(format!("has no field `{name}`: {kind} is not a struct")),
+        (kind, Some((name, _))) => Err(PathError::no_struct(name, kind)),
         (_, None) => match leaf {
             None => Ok(Node::Keep),
             Some(leaf) if has_text(kind) => Ok(Node::Leaf(leaf)),
-            Some(_) => Err(format!(
-                "is of type {kind}, which cannot be converted to text; use text, bytes, integers, dates or timestamps"
-            )),
+            Some(_) => Err(PathError::NoText { kind: kind.clone() }),
         },
     }
 }
@@ -94,12 +93,6 @@ pub(super) fn merge(into: &mut Node, other: Node) {
         // Nested paths were refused before.
         _ => {}
     }
-}
-
-/// Formats the message that a field does not exist, with the existing ones.
-pub(super) fn missing(fields: &Fields) -> String {
-    let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
-    format!("does not exist; there are {}", names.join(", "))
 }
 
 /// Collects the values of every leaf below a node, whose elements belong to these rows.

@@ -115,7 +115,7 @@ impl Traces {
             key: key.to_owned(),
             why,
         };
-        let keyring = keyring(file).map_err(|why| fault("keys", why))?;
+        let keyring = keyring(file).map_err(|error| fault("keys", error.to_string()))?;
         let operations = || file.labels.values().chain([&file.default]);
         let wants_vault = operations().any(|one| one.needs_vault() || is_numbered(one));
         let follows = file.patient.links == Links::Vault;
@@ -319,7 +319,7 @@ pub fn remove_codes(file: &PolicyFile, origin: &str, digests: &[String]) -> Resu
         key: key.to_owned(),
         why,
     };
-    let keyring = keyring(file).map_err(|why| fault("keys", why))?;
+    let keyring = keyring(file).map_err(|error| fault("keys", error.to_string()))?;
     let (Some(place), Some(keyring)) = (&file.vault, keyring) else {
         let why = "the erasure removes codes from a vault, but the policy names none".to_owned();
         return Err(fault("vault", why));

@@ -11,7 +11,7 @@ use lethe_core::{
 };
 use lethe_dictionaries::Dictionary;
 use lethe_secrets::vault::PostgresTls;
-use lethe_secrets::{IdCipher, Keyring, PostgresVault, ShiftRule, SqliteVault, Vault, VaultError};
+use lethe_secrets::{IdCipher, KeyError, Keyring, PostgresVault, ShiftRule, SqliteVault, Vault, VaultError};
 use lethe_surrogates::Surrogates;
 use lethe_surrogates::zip::ZipTable;
 
@@ -72,7 +72,7 @@ impl Policy {
             .collect();
         let asks =
             |needs: fn(&Operation) -> bool| operations.iter().find(|one| needs(one)).map(|one| one.name());
-        let keyring = keyring(file).map_err(|why| fault("keys", why))?;
+        let keyring = keyring(file).map_err(|error| fault("keys", error.to_string()))?;
         if let (None, Some(action)) = (&keyring, asks(Operation::needs_key)) {
             let why = format!("`{action}` needs a key: set one, as in `keys.file = \"keys.toml\"`");
             return Err(fault("keys", why));
@@ -151,13 +151,13 @@ fn wants_vault(operation: &Operation) -> bool {
 }
 
 /// Returns the keys that a policy names, if it names any.
-pub(crate) fn keyring(file: &PolicyFile) -> Result<Option<Keyring>, String> {
+pub(crate) fn keyring(file: &PolicyFile) -> Result<Option<Keyring>, KeyError> {
     let keyring = match &file.keys {
         Some(Keys::File(path)) => Keyring::read(path),
         Some(Keys::Env(name)) => Keyring::from_env(name),
         None => return Ok(None),
     };
-    keyring.map(Some).map_err(|error| error.to_string())
+    keyring.map(Some)
 }
 
 /// Opens the vault at a place. `origin` is the policy's file, for messages.

@@ -75,7 +75,7 @@ impl Revealer {
             key: key.to_owned(),
             why,
         };
-        let keyring = keyring(file).map_err(|why| fault("keys", why))?;
+        let keyring = keyring(file).map_err(|error| fault("keys", error.to_string()))?;
         let keyring = keyring.ok_or_else(|| {
             fault(
                 "keys",

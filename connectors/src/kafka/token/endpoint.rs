@@ -135,7 +135,7 @@ impl EndpointConfig {
         if let Some(path) = &self.ca {
             client = client.tls_built_in_root_certs(false);
             client = authority::read(path)
-                .map_err(TokenError::unusable)?
+                .map_err(|error| TokenError::unusable(error.to_string()))?
                 .into_iter()
                 .fold(client, |client, one| client.add_root_certificate(one));
         }
