@@ -11,6 +11,7 @@ pub mod registry;
 pub mod replay;
 mod retry;
 pub mod sink;
+pub mod source;
 mod stop;
 pub mod store;
 pub mod tables;

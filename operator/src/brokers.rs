@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use lethe_connectors::kafka::source::{Command, LogRange};
-use lethe_connectors::kafka::{Cluster, Credentials, FetchBudget, KafkaClientError, KafkaConfig, TopicIds};
+use lethe_connectors::kafka::{
+    Cluster, Credentials, CurrentCredentials, FetchBudget, KafkaClientError, KafkaConfig, TopicIds,
+};
+use lethe_connectors::source::{Command, LogRange};
 use lethe_connectors::{Backoff, Stop};
 
 use crate::background;
@@ -21,7 +23,7 @@ const READ: Duration = Duration::from_secs(60);
 const RELOADED: Duration = Duration::from_secs(300);
 
 /// Returns the settings that the consumer is created from.
-pub(crate) fn credentials(kafka: &KafkaConfig, fetch: usize) -> anyhow::Result<Credentials> {
+fn credentials(kafka: &KafkaConfig, fetch: usize) -> anyhow::Result<Credentials> {
     let budget = FetchBudget {
         bytes: fetch,
         queues: 1,
@@ -31,24 +33,43 @@ pub(crate) fn credentials(kafka: &KafkaConfig, fetch: usize) -> anyhow::Result<C
         .map_err(|error| usage(format!("`[source]`, key {error}")))
 }
 
-/// Makes the consumer log in with new credentials once the brokers have accepted them; until then it keeps
-/// the old ones, which may still be valid. Gives up as soon as `stopped` returns true.
-pub(crate) fn log_in_again(
-    kafka: &KafkaConfig,
+/// The consumer's login, which is renewed during a run.
+pub(crate) struct Login {
+    current: CurrentCredentials,
     fetch: usize,
-    commands: &Sender<Command>,
-    stopped: impl Fn() -> bool,
-) -> anyhow::Result<()> {
-    let asked = kafka.clone();
-    // Unresponsive brokers must not keep a stopping program alive.
-    match background::unless(stopped, move || Cluster::connect(&asked, ASK)?.id())? {
-        Some(answer) => drop(answer?),
-        None => anyhow::bail!("the program stopped before the brokers responded"),
+    commands: Sender<Command>,
+}
+
+impl Login {
+    /// Creates the login with the credentials of the configuration.
+    pub(crate) fn new(kafka: &KafkaConfig, fetch: usize, commands: Sender<Command>) -> anyhow::Result<Self> {
+        let current = CurrentCredentials::new(credentials(kafka, fetch)?);
+        Ok(Self {
+            current,
+            fetch,
+            commands,
+        })
     }
-    let credentials = credentials(kafka, fetch)?;
-    // A consumer that has ended needs no credentials.
-    drop(commands.send(Command::ReloadCredentials(Box::new(credentials))));
-    Ok(())
+
+    /// Returns the credentials that the consumer shares with this login.
+    pub(crate) fn current(&self) -> CurrentCredentials {
+        self.current.clone()
+    }
+
+    /// Makes the consumer log in with new credentials once the brokers have accepted them; until then it
+    /// keeps the old ones, which may still be valid. Gives up as soon as `stopped` returns true.
+    pub(crate) fn renew(&self, kafka: &KafkaConfig, stopped: impl Fn() -> bool) -> anyhow::Result<()> {
+        let asked = kafka.clone();
+        // Unresponsive brokers must not keep a stopping program alive.
+        match background::unless(stopped, move || Cluster::connect(&asked, ASK)?.id())? {
+            Some(answer) => drop(answer?),
+            None => anyhow::bail!("the program stopped before the brokers responded"),
+        }
+        self.current.replace(credentials(kafka, self.fetch)?);
+        // A consumer that has ended does not connect again.
+        drop(self.commands.send(Command::Reconnect));
+        Ok(())
+    }
 }
 
 /// Returns how long a refused login is tolerated: not at all, unless its token or secrets are renewed from

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use lethe_connectors::Stop;
-use lethe_connectors::kafka::source::Command;
+use lethe_connectors::source::Command;
 use tokio::runtime::Runtime;
 
 use crate::exit::{Failure, end};

@@ -20,9 +20,9 @@ use super::{EmitError, Emitter, Stretch};
 use crate::kafka::token::Quiet;
 use crate::kafka::{
     Assignment, FetchBudget, KafkaClientError, KafkaConfig, KafkaConfigError, Login, Property, Security,
-    Start,
 };
 use crate::sink::ChainId;
+use crate::source::Start;
 
 /// Limit of a request within a transaction.
 const TIMEOUT: Duration = Duration::from_secs(60);

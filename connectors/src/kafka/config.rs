@@ -13,6 +13,7 @@ use super::properties::{Property, Refused};
 use super::security::Security;
 use super::source::Credentials;
 use super::token::Login;
+use crate::source::Start;
 
 /// Minimum memory for fetching: 4 MiB.
 const LEAST_BUDGET: usize = 4 << 20;
@@ -57,17 +58,6 @@ pub struct KafkaConfig {
     #[serde(default)]
     #[schemars(extend("examples" = [{ "socket.keepalive.enable": true }]))]
     pub properties: BTreeMap<String, Property>,
-}
-
-/// Where to begin reading a partition that has no output yet. A partition with output continues at its end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Start {
-    /// The oldest available record.
-    #[default]
-    Earliest,
-    /// The first record that arrives after the source has started.
-    Latest,
 }
 
 /// How a group assigns partitions to its members.

@@ -13,13 +13,13 @@ pub(crate) mod token;
 mod topic;
 
 pub use client_error::KafkaClientError;
-pub use config::{Assignment, FetchBudget, KafkaConfig, MOST_EXPANSION, Start};
+pub use config::{Assignment, FetchBudget, KafkaConfig, MOST_EXPANSION};
 pub use config_error::KafkaConfigError;
 pub use embedded::EmbeddedBroker;
 pub use ids::TopicIds;
 pub use produce::{LinesError, Produced, Producer};
 pub use properties::{Property, REFUSED, Refused};
 pub use security::{Mechanism, Security, Tls};
-pub use source::Credentials;
+pub use source::{Credentials, CurrentCredentials};
 pub use token::{EndpointConfig, Login, TokenConfig, TokenError};
 pub use topic::{Cluster, TopicInfo};

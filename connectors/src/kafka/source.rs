@@ -10,16 +10,14 @@ mod assign;
 mod commit;
 mod context;
 mod faults;
-pub mod flow;
 mod goal;
 mod halt;
-mod lanes;
 mod leave;
 mod topic_monitor;
 mod unreadable;
 
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use lethe_core::Coordinates;
@@ -32,43 +30,19 @@ use rdkafka::message::BorrowedMessage;
 use commit::{COMMIT_EVERY, commit};
 use context::Context;
 use faults::{LoginFailures, consumer_error};
-use flow::MOST_EVICTIONS;
 use goal::Goal;
 use leave::leave;
 use topic_monitor::TopicMonitor;
 
 use super::token::Login;
 use crate::Stop;
-use crate::sink::Receipt;
-
-pub use lanes::{Again, Begin, ErrorKind, Halt, LaneError, Lanes, LogRange, Partition, Payload, RawRecord};
+use crate::source::flow::MOST_EVICTIONS;
+use crate::source::{Command, LaneError, Lanes, LogRange, Partition, Payload, RawRecord};
 
 /// Timeout of one poll, after which commands are read.
 const POLL: Duration = Duration::from_millis(20);
 /// Limit for draining lanes after everything has been read.
 const FINAL_DRAIN: Duration = Duration::from_secs(24 * 3600);
-
-/// A message from lanes to the consumer.
-#[derive(Debug)]
-pub enum Command {
-    /// A file is durable: its offsets may be committed.
-    Release(Receipt),
-    /// A consumer without a chain has made all records before an offset durable: it may be committed.
-    Journalled {
-        /// The partition.
-        partition: Partition,
-        /// The offset after the last one.
-        next: i64,
-    },
-    /// Another writer's file took a lane's place in the chain: reopen the lane at the chain's tail.
-    Reopen(Partition),
-    /// A lane failed permanently: drop every lane, leave the group, and end.
-    Fail(String),
-    /// Drain every lane, leave the group, and rejoin it with other credentials.
-    ReloadCredentials(Box<Credentials>),
-    /// Drain every lane, leave the group, and end.
-    Stop,
-}
 
 /// A consumer's settings and login.
 #[derive(Clone, Debug)]
@@ -77,6 +51,27 @@ pub struct Credentials {
     pub client: ClientConfig,
     /// The login in addition to the settings, from [`KafkaConfig`](super::KafkaConfig).
     pub login: Login,
+}
+
+/// The credentials with which a consumer connects, shared with what renews them.
+#[derive(Clone, Debug)]
+pub struct CurrentCredentials(Arc<Mutex<Credentials>>);
+
+impl CurrentCredentials {
+    /// Shares the initial credentials.
+    pub fn new(initial: Credentials) -> Self {
+        Self(Arc::new(Mutex::new(initial)))
+    }
+
+    /// Replaces the credentials. The consumer uses them from its next connection on, which
+    /// [`Command::Reconnect`] causes.
+    pub fn replace(&self, newer: Credentials) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = newer;
+    }
+
+    fn get(&self) -> Credentials {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 /// Why the consumer ended.
@@ -110,8 +105,8 @@ pub enum SourceError {
 /// Settings of a consumer's run.
 #[derive(Debug)]
 pub struct SourceSettings {
-    /// The initial credentials.
-    pub credentials: Credentials,
+    /// The credentials, which may change during the run.
+    pub credentials: CurrentCredentials,
     /// The topics.
     pub topics: Vec<String>,
     /// How long a login may be refused, or a token be missing, before the run ends. Credential files are
@@ -128,11 +123,6 @@ pub struct SourceSettings {
     pub until: Option<Vec<LogRange>>,
 }
 
-/// Returns the two ends of the command channel.
-pub fn commands() -> (Sender<Command>, Receiver<Command>) {
-    channel()
-}
-
 /// Consumes on the calling thread until it is stopped.
 ///
 /// # Errors
@@ -142,10 +132,8 @@ pub fn run(
     lanes: Arc<dyn Lanes>,
     commands: &Receiver<Command>,
 ) -> Result<(), SourceError> {
-    let mut credentials = settings.credentials.clone();
-    while let End::Reloaded(other) = consume(settings, &credentials, &lanes, commands)? {
+    while let End::Reconnect = consume(settings, &settings.credentials.get(), &lanes, commands)? {
         tracing::info!("rejoining the group with other credentials");
-        credentials = *other;
     }
     Ok(())
 }
@@ -202,8 +190,8 @@ enum End {
     /// Everything requested has been read. No other run will read it soon, so lanes get the time that they
     /// need.
     Through,
-    /// Other credentials are to be used.
-    Reloaded(Box<Credentials>),
+    /// The credentials have changed.
+    Reconnect,
 }
 
 fn poll_loop(
@@ -282,7 +270,7 @@ fn take_commands(
             // Every lane and the signal handler hold a sender, so a closed channel means that the program is
             // ending.
             Ok(Command::Stop) | Err(TryRecvError::Disconnected) => return Ok(Some(End::Stopped)),
-            Ok(Command::ReloadCredentials(other)) => return Ok(Some(End::Reloaded(other))),
+            Ok(Command::Reconnect) => return Ok(Some(End::Reconnect)),
             Err(TryRecvError::Empty) => return Ok(None),
         }
     }
@@ -308,11 +296,9 @@ fn last_words(
             }
             // The next consumer begins at the chain's tail.
             Command::Reopen(_) => {}
-            Command::Stop if matches!(end, End::Reloaded(_)) => end = End::Stopped,
-            Command::ReloadCredentials(newer) if matches!(end, End::Reloaded(_)) => {
-                end = End::Reloaded(newer)
-            }
-            Command::Stop | Command::ReloadCredentials(_) => {}
+            Command::Stop if matches!(end, End::Reconnect) => end = End::Stopped,
+            // The next connection has the latest credentials.
+            Command::Stop | Command::Reconnect => {}
         }
     }
     result.map(|()| end)

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use lethe_connectors::Stop;
 use lethe_connectors::inspect::{Compared, Log, Original, Suspects, TopicReport, chain_files};
-use lethe_connectors::kafka::source::{LogRange, RawRecord};
 use lethe_connectors::kafka::{Cluster, KafkaClientError, KafkaConfig};
 use lethe_connectors::replay::ReplayName;
 use lethe_connectors::sink::ChainId;
+use lethe_connectors::source::{LogRange, RawRecord};
 use lethe_connectors::store::Store;
 use tokio::runtime::Runtime;
 

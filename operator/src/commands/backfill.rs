@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lethe_connectors::Stop;
-use lethe_connectors::kafka::source::commands;
+use lethe_connectors::source::commands;
 use lethe_connectors::tables::TableColumns;
 use lethe_core::CarriedField;
 

@@ -7,8 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use lethe_connectors::emit::{EmitError, Emitter, FolderEmitter, chains, read_from};
-use lethe_connectors::kafka::source::Command;
 use lethe_connectors::sink::ChainId;
+use lethe_connectors::source::Command;
 use lethe_connectors::store::Store;
 use lethe_connectors::{Backoff, Stop};
 use tokio::runtime::Runtime;

@@ -8,10 +8,10 @@ use std::time::Duration;
 use anyhow::Context as _;
 use lethe_connectors::Stop;
 use lethe_connectors::files::{Codes, FileError, FilePayload, FileSourceConfig, MessageFilesConfig, Names};
-use lethe_connectors::kafka::source::RawRecord;
 use lethe_connectors::kafka::{KafkaClientError, KafkaConfig, TopicIds};
 use lethe_connectors::replay::Selection;
 use lethe_connectors::sink::Fingerprints;
+use lethe_connectors::source::RawRecord;
 use lethe_core::{Record, fingerprint};
 use tokio::runtime::Handle;
 

@@ -8,15 +8,16 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use lethe_connectors::Stop;
 use lethe_connectors::format::Format;
-use lethe_connectors::kafka::Start;
-use lethe_connectors::kafka::source::{self, Command, LogRange, SourceSettings, commands};
+use lethe_connectors::kafka::source::{self, SourceSettings};
 use lethe_connectors::registry;
 use lethe_connectors::sink::Fingerprints;
+use lethe_connectors::source::Start;
+use lethe_connectors::source::{Command, LogRange, commands};
 use lethe_core::{FINGERPRINT_SCHEME, fingerprint};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::background;
-use crate::brokers::{credentials, identity, log_in_again, logs, reload_within};
+use crate::brokers::{Login, identity, logs, reload_within};
 use crate::cli::RunArgs;
 use crate::config::{BuiltEngine, Config, SinkConfig, SourceConfig, is_away, load};
 use crate::credential_reload::{Part, Secrets, other_keys, reload_store};
@@ -136,7 +137,10 @@ pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) 
         }
         SourceConfig::Files(_) | SourceConfig::Messages(_) => (Start::Earliest, None, None),
     };
-    let reloads = commands.clone();
+    let login = match source {
+        SourceConfig::Kafka(kafka) => Some(Login::new(kafka, fetch, commands.clone())?),
+        SourceConfig::Files(_) | SourceConfig::Messages(_) => None,
+    };
     let telemetry = Telemetry::new(&config.telemetry, runtime.handle())?;
     let engine_version = |built: &BuiltEngine| {
         let engine = Arc::clone(&built.engine);
@@ -192,10 +196,10 @@ pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) 
         scope.spawn(move || refresh(config, source_fingerprint, own, &ends, take_up));
         let reload = |part, config: &Config, stopped: &dyn Fn() -> bool| {
             let stopped = || stopped() || own.is_requested();
-            reload(part, config, fetch, lanes, &reloads, &stopped)
+            reload(part, config, login.as_ref(), lanes, &stopped)
         };
         scope.spawn(move || Secrets::of(config, RELOADABLE).poll(&ends_too, reload));
-        let result = stream(config, source, until, fetch, lanes, &inbox);
+        let result = stream(config, source, until, login.as_ref(), lanes, &inbox);
         drop((over, over_too));
         result
     });
@@ -221,14 +225,14 @@ fn stream(
     config: &Config,
     source: &SourceConfig,
     until: Option<Vec<LogRange>>,
-    fetch: usize,
+    login: Option<&Login>,
     lanes: &Arc<Pipeline>,
     inbox: &Receiver<Command>,
 ) -> anyhow::Result<()> {
-    match source {
-        SourceConfig::Kafka(kafka) => {
+    match (source, login) {
+        (SourceConfig::Kafka(kafka), Some(login)) => {
             let settings = SourceSettings {
-                credentials: credentials(kafka, fetch)?,
+                credentials: login.current(),
                 refused: reload_within(config, kafka),
                 topics: kafka.topics.clone(),
                 drain: config.resources.drain(),
@@ -238,7 +242,7 @@ fn stream(
             };
             source::run(&settings, Arc::clone(lanes) as _, inbox).map_err(anyhow::Error::from)
         }
-        SourceConfig::Files(_) | SourceConfig::Messages(_) => files::run(config, lanes.as_ref(), inbox),
+        _ => files::run(config, lanes.as_ref(), inbox),
     }
 }
 
@@ -333,13 +337,14 @@ pub(crate) fn format(config: &Config) -> anyhow::Result<Arc<dyn Format>> {
 fn reload(
     part: Part,
     config: &Config,
-    fetch: usize,
+    login: Option<&Login>,
     lanes: &Pipeline,
-    commands: &Sender<Command>,
     stopped: &dyn Fn() -> bool,
 ) -> anyhow::Result<()> {
     match (part, &config.source, &config.sink) {
-        (Part::Source, Some(SourceConfig::Kafka(kafka)), _) => log_in_again(kafka, fetch, commands, stopped),
+        (Part::Source, Some(SourceConfig::Kafka(kafka)), _) => {
+            login.map_or(Ok(()), |login| login.renew(kafka, stopped))
+        }
         (Part::Store, _, Some(sink)) => {
             reload_store(lanes.runtime(), &lanes.context().store, &sink.store, stopped)
         }

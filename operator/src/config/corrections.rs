@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lethe_connectors::kafka::{KafkaConfig, Start};
+use lethe_connectors::kafka::KafkaConfig;
+use lethe_connectors::source::Start;
 use lethe_ensemble::Versions;
 use schemars::JsonSchema;
 use serde::Deserialize;

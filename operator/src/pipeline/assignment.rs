@@ -4,9 +4,9 @@
 //! and end at a stop.
 
 use futures::StreamExt as _;
-use lethe_connectors::kafka::Start;
-use lethe_connectors::kafka::source::{Again, Begin, LaneError, LogRange, Partition};
 use lethe_connectors::sink::{ChainError, ChainId, LaneWriter, Receipt, check_dataset, read_tail};
+use lethe_connectors::source::Start;
+use lethe_connectors::source::{Again, Begin, LaneError, LogRange, Partition};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 

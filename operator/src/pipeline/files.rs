@@ -8,9 +8,8 @@ use anyhow::bail;
 use lethe_connectors::files::{
     FileError, FilePayload, FileSourceConfig, MessageFile, MessageFilesConfig, Names, Slot,
 };
-use lethe_connectors::kafka::source::{
-    Begin, Command, LaneError, Lanes as _, LogRange, Partition, RawRecord,
-};
+use lethe_connectors::source::Lanes as _;
+use lethe_connectors::source::{Begin, Command, LaneError, LogRange, Partition, RawRecord};
 use lethe_core::{Coordinates, Record};
 
 use super::Pipeline;
@@ -244,10 +243,7 @@ fn finish(
 fn is_told_to_stop(lanes: &Pipeline, inbox: &Receiver<Command>) -> anyhow::Result<bool> {
     while let Ok(command) = inbox.try_recv() {
         match command {
-            Command::Release(_)
-            | Command::Journalled { .. }
-            | Command::ReloadCredentials(_)
-            | Command::Stop => {}
+            Command::Release(_) | Command::Journalled { .. } | Command::Reconnect | Command::Stop => {}
             Command::Fail(error) => bail!(error),
             Command::Reopen((file, _)) => {
                 bail!("{file}: another run writes the same chain; wait until it has ended")

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use lethe_connectors::kafka::source::{Halt, LogRange, Partition};
 use lethe_connectors::sink::ChainError;
+use lethe_connectors::source::{Halt, LogRange, Partition};
 
 use super::Pipeline;
 use crate::telemetry::HaltCode;

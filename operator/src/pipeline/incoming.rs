@@ -1,6 +1,6 @@
 //! A record between its source and its row.
 
-use lethe_connectors::kafka::source::RawRecord;
+use lethe_connectors::source::RawRecord;
 use lethe_core::{Coordinates, Record};
 
 use super::cost::HEAVY;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use lethe_connectors::Backoff;
 use lethe_connectors::format::Format;
-use lethe_connectors::kafka::source::{Command, Partition};
 use lethe_connectors::sink::{CommitError, Due, Held, LaneWriter, Receipt, Roll, SealedFile};
+use lethe_connectors::source::{Command, Partition};
 use lethe_connectors::store::Store;
 use opentelemetry::KeyValue;
 use tokio::sync::{mpsc, oneshot};

@@ -3,10 +3,10 @@
 
 use std::time::Instant;
 
-use lethe_connectors::kafka::source::{
+use lethe_connectors::sink::Receipt;
+use lethe_connectors::source::{
     Again, Begin, ErrorKind, Halt, LaneError, Lanes, LogRange, Partition, RawRecord,
 };
-use lethe_connectors::sink::Receipt;
 
 use super::lane::Control;
 use super::{Incoming, Pipeline, QUEUE_RECORDS};

@@ -17,8 +17,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use lethe_connectors::kafka::source::Partition;
 use lethe_connectors::sink::ChainId;
+use lethe_connectors::source::Partition;
 use lethe_connectors::store::{Store, StoreError};
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;

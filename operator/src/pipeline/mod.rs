@@ -28,9 +28,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lethe_connectors::Stop;
-use lethe_connectors::kafka::Start;
-use lethe_connectors::kafka::source::{LogRange, Partition};
 use lethe_connectors::sink::{Encoding, Fingerprints, LaneWriter};
+use lethe_connectors::source::Start;
+use lethe_connectors::source::{LogRange, Partition};
 use tokio::runtime::Handle;
 use tokio::sync::{OnceCell, mpsc};
 use tokio::task::JoinHandle;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use lethe_connectors::kafka::source::LaneError;
 use lethe_connectors::sink::ChainError;
+use lethe_connectors::source::LaneError;
 use lethe_connectors::store::{Store, verify};
 use lethe_connectors::{Backoff, Stop};
 

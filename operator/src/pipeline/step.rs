@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use lethe_connectors::Backoff;
-use lethe_connectors::kafka::source::Command;
+use lethe_connectors::source::Command;
 
 use super::careful::Part;
 use super::cost::{Cost, HEAVY};

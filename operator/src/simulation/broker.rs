@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use lethe_connectors::kafka::source::{LogRange, Partition, Payload, RawRecord};
 use lethe_connectors::sink::ChainId;
+use lethe_connectors::source::{LogRange, Partition, Payload, RawRecord};
 use lethe_core::Coordinates;
 use tokio::time::Instant;
 

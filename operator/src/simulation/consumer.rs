@@ -12,9 +12,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use lethe_connectors::kafka::source::flow::{Flow, Flows};
-use lethe_connectors::kafka::source::{Begin, Command, Halt, LaneError, Lanes as _, LogRange, Partition};
 use lethe_connectors::sink::Receipt;
+use lethe_connectors::source::Lanes as _;
+use lethe_connectors::source::flow::{Flow, Flows};
+use lethe_connectors::source::{Begin, Command, Halt, LaneError, LogRange, Partition};
 use tokio::time::Instant;
 
 use super::broker::{Broker, Fetched, Rebalance, partition};

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lethe_connectors::format::FormatConfig;
-use lethe_connectors::kafka::Start;
-use lethe_connectors::kafka::source::commands;
 use lethe_connectors::sink::{Encoding, Roll};
+use lethe_connectors::source::Start;
+use lethe_connectors::source::commands;
 use lethe_core::Engine;
 use tokio::runtime::Handle;
 

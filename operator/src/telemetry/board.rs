@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use lethe_connectors::kafka::source::Partition;
+use lethe_connectors::source::Partition;
 use lethe_core::Lookups;
 
 use super::{BackfillBoard, HaltCode, Halted};

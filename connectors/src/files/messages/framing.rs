@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::hl7v2::{Gap, Messages};
 use crate::files::lines::Lines;
 use crate::format::FormatConfig;
-use crate::kafka::source::Payload;
+use crate::source::Payload;
 
 /// Bytes to read ahead.
 const AHEAD: usize = 256 << 10;

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use super::framing::Piece;
 use crate::format::hl7v2_messages;
-use crate::kafka::source::Payload;
+use crate::source::Payload;
 
 /// Minimum bytes per read.
 const CHUNK: usize = 256 << 10;

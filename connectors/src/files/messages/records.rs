@@ -11,7 +11,7 @@ use super::place::{Failure, Place, Reader};
 use super::{Reading, wanted};
 use crate::files::FileError;
 use crate::files::codes::Slot;
-use crate::kafka::source::Payload;
+use crate::source::Payload;
 
 /// The payload exceeds the limit.
 const TOO_LARGE: Quarantine = Quarantine::new(QuarantineCode::TooLarge, None, None);

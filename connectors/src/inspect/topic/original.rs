@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use lethe_core::Sensitive;
 
 use crate::format::Format;
-use crate::kafka::source::RawRecord;
+use crate::source::RawRecord;
 
 /// A record of the topic.
 pub enum Original {

@@ -7,8 +7,8 @@ use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::error::KafkaError;
 
 use super::context::Context;
-use super::{LaneError, LogRange, Partition};
 use crate::kafka::ids::topic_ids;
+use crate::source::{LaneError, LogRange, Partition};
 
 /// Timeout for the ranges of an assignment, after which the run ends. It is well below the five minutes after
 /// which the group evicts a consumer that does not poll.

@@ -8,8 +8,8 @@ use rdkafka::{Offset, TopicPartitionList};
 use super::ask::RANGES;
 use super::commit::commit_receipts;
 use super::context::{Context, pause};
-use super::flow::Flow;
-use super::{Begin, ErrorKind, LaneError, Partition};
+use crate::source::flow::Flow;
+use crate::source::{Begin, ErrorKind, LaneError, Partition};
 
 impl Context {
     /// Reopens a lane at its chain's tail and seeks the consumer there.

@@ -11,10 +11,11 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::types::RDKafkaRespErr;
 use rdkafka::{Statistics, TopicPartitionList};
 
-use super::flow::Flows;
-use super::{LaneError, Lanes, Partition, RawRecord, SourceSettings};
+use super::SourceSettings;
 use crate::Stop;
 use crate::kafka::token::Login;
+use crate::source::flow::Flows;
+use crate::source::{LaneError, Lanes, Partition, RawRecord};
 
 /// The consumer's callbacks, and what they share with the poll loop.
 pub(super) struct Context {

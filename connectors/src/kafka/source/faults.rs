@@ -7,8 +7,9 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 
 use super::context::Context;
 use super::unreadable::is_unreadable;
-use super::{Credentials, ErrorKind, SourceError, fault};
+use super::{Credentials, SourceError, fault};
 use crate::kafka::token::Login;
+use crate::source::ErrorKind;
 
 /// Refusals this far apart are unrelated: librdkafka retries a login within seconds, and reports a repeated
 /// failure at least every 30 s.

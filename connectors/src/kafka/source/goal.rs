@@ -11,9 +11,10 @@ use rdkafka::error::KafkaError;
 use rdkafka::{Message as _, Offset, TopicPartitionList};
 
 use super::context::Context;
-use super::{Credentials, LaneError, LogRange, SourceError, fault};
+use super::{Credentials, SourceError, fault};
 use crate::Stop;
 use crate::kafka::token::Quiet;
+use crate::source::{LaneError, LogRange};
 
 /// How often to check lanes.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

@@ -7,12 +7,13 @@ use rdkafka::Offset;
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::error::KafkaError;
 
+use super::Credentials;
 use super::ask::STEP;
 use super::commit::commit_receipts;
 use super::context::{Context, pause};
 use super::unreadable::unreadable;
-use super::{Credentials, Halt, LaneError, LogRange, Partition};
 use crate::kafka::ids::topic_ids;
+use crate::source::{Halt, LaneError, LogRange, Partition};
 
 impl Context {
     /// Stops reading a partition. Returns false if it is stopped already, or no longer assigned.

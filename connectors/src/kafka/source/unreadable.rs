@@ -10,9 +10,10 @@ use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 use rdkafka::{Offset, TopicPartitionList};
 
-use super::{Credentials, Partition};
+use super::Credentials;
 use crate::Stop;
 use crate::kafka::token::Quiet;
+use crate::source::Partition;
 
 /// Timeout for the next record of one partition.
 const ANSWER: Duration = Duration::from_secs(5);

@@ -9,7 +9,8 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 use rdkafka::{Offset, TopicPartitionList};
 
 use super::{Cluster, KafkaClientError, code};
-use crate::kafka::source::{Partition, RawRecord, raw};
+use crate::kafka::source::raw;
+use crate::source::{Partition, RawRecord};
 
 /// Timeout of one poll.
 const POLL: Duration = Duration::from_millis(100);

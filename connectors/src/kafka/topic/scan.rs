@@ -10,7 +10,8 @@ use rdkafka::{Offset, TopicPartitionList};
 
 use super::reread::{failed, is_final};
 use super::{Cluster, KafkaClientError, code};
-use crate::kafka::source::{LogRange, RawRecord, raw};
+use crate::kafka::source::raw;
+use crate::source::{LogRange, RawRecord};
 
 /// Timeout of one poll.
 const POLL: Duration = Duration::from_millis(100);

@@ -66,7 +66,7 @@ fn with_short_weekday(s: &Scan<'_>, i: usize) -> usize {
     }
 }
 
-/// Returns a date of three parts at digit run `i`, if one stands there.
+/// Returns a date of three parts at digit run `i`, if it begins one.
 pub(crate) fn whole(s: &Scan<'_>, i: usize) -> Option<Numeric> {
     let (mark, second) = separator(s, i)?;
     whole_by(s, i, mark, second)

@@ -12,13 +12,14 @@ use std::time::{Duration, Instant};
 use lethe_adapt::corrections::{At, Positions};
 use lethe_connectors::Stop;
 use lethe_connectors::kafka::KafkaConfig;
-use lethe_connectors::kafka::source::{
-    self, Again, Begin, Command, Halt, LaneError, Lanes, LogRange, Partition, RawRecord, SourceSettings,
-};
+use lethe_connectors::kafka::source::{self, SourceSettings};
 use lethe_connectors::sink::Receipt;
+use lethe_connectors::source::{
+    Again, Begin, Command, Halt, LaneError, Lanes, LogRange, Partition, RawRecord,
+};
 
 use super::worker::Worker;
-use crate::brokers::{credentials, identity, log_in_again, logs, reload_within};
+use crate::brokers::{Login, identity, logs, reload_within};
 use crate::config::Config;
 use crate::credential_reload::{Part, Secrets};
 
@@ -43,8 +44,9 @@ pub(super) fn learn(
 ) -> anyhow::Result<()> {
     identity(kafka, stop, None)?;
     let until = until_end.then(|| logs(kafka, stop, None)).transpose()?;
+    let login = Login::new(kafka, FETCH, commands.clone())?;
     let settings = SourceSettings {
-        credentials: credentials(kafka, FETCH)?,
+        credentials: login.current(),
         refused: reload_within(config, kafka),
         topics: kafka.topics.clone(),
         drain: config.resources.drain(),
@@ -52,7 +54,6 @@ pub(super) fn learn(
         stop: stop.clone(),
         until,
     };
-    let reloaded = commands.clone();
     let (sender, records) = channel();
     let inlet = Arc::new(Inlet {
         positions: Mutex::new(worker.positions().clone()),
@@ -74,7 +75,7 @@ pub(super) fn learn(
             Secrets::of(config, &[Part::Source]).poll(&ends, |_, now, stopped| {
                 let kafka = now.corrections.as_ref().map(|corrections| corrections.kafka(now));
                 match kafka.transpose()?.flatten() {
-                    Some(kafka) => log_in_again(&kafka, FETCH, &reloaded, stopped),
+                    Some(kafka) => login.renew(&kafka, stopped),
                     None => Ok(()),
                 }
             });

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use lethe_adapt::corrections::{At, CorrectionsError, Setup, Site, StateError};
 use lethe_connectors::Stop;
 use lethe_connectors::files::Follow;
-use lethe_connectors::kafka::source::{Command, commands};
+use lethe_connectors::source::{Command, commands};
 
 use crate::cli::CorrectionsArgs;
 use crate::commands::run::runtime;

@@ -173,6 +173,6 @@ pub trait Lanes: Send + Sync {
     /// Reports that the poll thread is alive, at every poll.
     fn polled(&self) {}
     /// Reports the end of an assigned partition's log, as the broker last sent it, every
-    /// [`SourceSettings::statistics`](super::SourceSettings::statistics).
+    /// [`SourceSettings::statistics`](crate::kafka::source::SourceSettings::statistics).
     fn log_end(&self, _partition: &Partition, _high: i64) {}
 }
