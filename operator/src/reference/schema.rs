@@ -46,6 +46,9 @@ fn tidy_object(object: &mut Map<String, Value>) {
     if object.get("default") == Some(&Value::Null) {
         object.shift_remove("default");
     }
+    if let Some(default) = object.get_mut("default") {
+        remove_nulls(default);
+    }
     if object.get("format").is_some_and(Value::is_string) {
         object.shift_remove("format");
     }
@@ -73,6 +76,14 @@ fn tidy_object(object: &mut Map<String, Value>) {
     if let Some(Value::String(text)) = object.get_mut("description") {
         let paragraphs = text.split("\n\n").map(|lines| lines.replace('\n', " "));
         *text = paragraphs.collect::<Vec<_>>().join("\n\n");
+    }
+}
+
+/// Removes the keys without a value from a default, at any depth.
+fn remove_nulls(value: &mut Value) {
+    if let Value::Object(object) = value {
+        object.retain(|_, inner| !inner.is_null());
+        object.values_mut().for_each(remove_nulls);
     }
 }
 
@@ -115,11 +126,16 @@ mod tests {
                         check(&format!("{path}.{name}"), property);
                     }
                 }
-                for (key, inner) in object
-                    .iter()
-                    .filter(|(key, _)| !matches!(key.as_str(), "default" | "examples"))
-                {
-                    each_property(inner, &format!("{path}/{key}"), check);
+                for (key, inner) in object {
+                    let path = format!("{path}/{key}");
+                    match (key.as_str(), inner) {
+                        ("default" | "examples", _) => {}
+                        // Its keys are names of properties, of which one is "properties".
+                        ("properties", Value::Object(properties)) => properties
+                            .values()
+                            .for_each(|property| each_property(property, &path, check)),
+                        _ => each_property(inner, &path, check),
+                    }
                 }
             }
             Value::Array(items) => items.iter().for_each(|item| each_property(item, path, check)),
