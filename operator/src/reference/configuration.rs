@@ -318,7 +318,11 @@ impl<'a> Writer<'a> {
             (_, alternatives) => {
                 let mut names: Vec<_> = alternatives
                     .iter()
-                    .map(|one| self.kind(path, one, plural))
+                    // Only a key that is always a table has a section of its own.
+                    .map(|one| match self.is_table(one) {
+                        true => format!("table{s}"),
+                        false => self.kind(path, one, plural),
+                    })
                     .collect();
                 names.dedup();
                 names.join(" or ")

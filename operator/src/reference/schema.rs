@@ -74,9 +74,19 @@ fn tidy_object(object: &mut Map<String, Value>) {
     }
     describe_variant(object);
     if let Some(Value::String(text)) = object.get_mut("description") {
-        let paragraphs = text.split("\n\n").map(|lines| lines.replace('\n', " "));
-        *text = paragraphs.collect::<Vec<_>>().join("\n\n");
+        *text = for_users(text);
     }
+}
+
+/// Returns a comment without what only users of the Rust type need: its sections, and paragraphs after the
+/// first that link to items.
+fn for_users(comment: &str) -> String {
+    let paragraphs = comment.split("\n\n").take_while(|lines| !lines.starts_with("# "));
+    let paragraphs = paragraphs
+        .enumerate()
+        .filter(|(at, lines)| *at == 0 || !lines.contains("[`"))
+        .map(|(_, lines)| lines.replace('\n', " "));
+    paragraphs.collect::<Vec<_>>().join("\n\n")
 }
 
 /// Removes the keys without a value from a default, at any depth.
@@ -169,6 +179,16 @@ mod tests {
                 }
             });
             assert!(keys > 20, "{keys}");
+        }
+    }
+
+    #[test]
+    fn descriptions_leave_out_what_only_rust_means() {
+        let comment = "How members\nvote.\n\n[`VoteSpec::build`] checks it.\n\nIt is a table.\n\n# Examples\n\n```\nlet a;\n```";
+        assert_eq!(for_users(comment), "How members vote.\n\nIt is a table.");
+        for schema in [configuration(), policy()] {
+            let text = schema.to_string();
+            assert!(!text.contains("[`") && !text.contains("# Errors") && !text.contains("```"));
         }
     }
 

@@ -86,7 +86,7 @@ pub struct Config {
     pub min_score: f32,
 }
 
-/// A language of [`Config`].
+/// A language of the notes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
