@@ -72,7 +72,7 @@ fn key(name: &str) -> String {
 pub(super) fn binary(bytes: u64) -> Option<String> {
     [("GiB", 30), ("MiB", 20), ("KiB", 10)]
         .into_iter()
-        .find(|&(_, bits)| bytes > 0 && bytes % (1 << bits) == 0)
+        .find(|&(_, bits)| bytes > 0 && bytes.is_multiple_of(1 << bits))
         .map(|(unit, bits)| format!("{} {unit}", bytes >> bits))
 }
 
