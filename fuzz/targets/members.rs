@@ -40,7 +40,10 @@ static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
     )
 });
 
-fuzz_target!(|case: Case<'_>| {
+fuzz_target!(init: {
+    // The dictionaries are loaded before the first input, whose time is limited.
+    LazyLock::force(&ENGINE);
+}, |case: Case<'_>| {
     let event = NoteEvent {
         kind: EventKind::Create,
         text: case.text.into(),
