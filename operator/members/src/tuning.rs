@@ -187,7 +187,11 @@ mod tests {
         );
         let crf = folder.path().join("crf");
         train(&job("crf", &documents, &crf), &mut NoObserver).unwrap();
-        for (key, told) in [("colour", "colour"), ("features", "stays"), ("scheme", "stays")] {
+        for (key, told) in [
+            ("colour", "colour"),
+            ("features", "cannot be changed"),
+            ("scheme", "cannot be changed"),
+        ] {
             let mut job = tuned(&crf, &documents, &new, "crf");
             job.settings.insert(key.to_owned(), "bilou".into());
             let refused = fine_tune(&job, &mut NoObserver).unwrap_err();

@@ -266,7 +266,7 @@ fn a_key_that_is_missing_or_cannot_be_run_is_refused_by_name() {
         (
             "model_type",
             json!("t5"),
-            "is `t5`; bert, distilbert, electra, roberta, xlm-roberta, camembert, deberta-v2",
+            "is `t5`; supported are bert, distilbert, electra, roberta, xlm-roberta, camembert, deberta-v2",
         ),
         ("hidden_act", json!("mish"), "is `mish`"),
         ("hidden_size", json!(null), "is missing"),
