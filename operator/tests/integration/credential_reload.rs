@@ -163,7 +163,7 @@ fn keys_of_a_bucket_that_are_replaced_are_waited_for_and_taken_up() {
     let config = place.write("lethe.toml", topic.source() + &sink);
     let mut running = Lethe::run(&config).start();
     let rows = |rows: usize, running: &mut Running| {
-        for _ in 0..600 {
+        for _ in 0..3000 {
             let report = Lethe::new([
                 "inspect".as_ref(),
                 "--json".as_ref(),
@@ -248,7 +248,7 @@ fn messages_are_emitted_after_the_password_of_the_target_changes() {
     let running = Lethe::run(&config).start();
     let mut emitting = Lethe::new(["emit", "-c", config.to_str().unwrap()]).start();
     let emitted = |least: i64, emitting: &mut Running| {
-        for _ in 0..600 {
+        for _ in 0..3000 {
             if output.watermarks()[&0].1 >= least {
                 return;
             }

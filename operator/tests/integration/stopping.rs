@@ -57,7 +57,7 @@ fn a_stop_is_heard_while_brokers_are_frozen_and_rows_are_buffered() {
 
 /// Waits until this number of records was read and redacted.
 fn until_read(pages: &Pages, records: usize) {
-    for _ in 0..600 {
+    for _ in 0..3000 {
         let metrics = pages.metrics();
         let read: f64 = metrics
             .iter()
@@ -116,7 +116,7 @@ fn a_stop_is_heard_while_the_store_is_frozen_at_an_assignment_and_waiting_is_pro
         .create()
         .unwrap();
     other.subscribe(&[&topic.name]).unwrap();
-    for _ in 0..600 {
+    for _ in 0..3000 {
         drop(other.poll(Duration::from_millis(100)));
         if other.assignment().unwrap().count() > 0 {
             break;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::dataset::Dataset;
 use super::notes::{id, planted};
-use super::process::{Lethe, Running};
+use super::process::{Lethe, Running, TIMEOUT};
 
 /// Asserts that `lethe inspect` finds a folder intact, with this number of notes.
 #[track_caller]
@@ -58,12 +58,11 @@ pub(crate) fn assert_redacted(data: &Dataset, notes: usize) {
 /// Waits until a folder's dataset has this number of rows.
 #[track_caller]
 pub(crate) fn until_rows(out: &Path, rows: usize, running: &mut Running) {
-    for _ in 0..600 {
-        if Dataset::read(out).rows().len() >= rows {
-            return;
-        }
+    let began = Instant::now();
+    while Dataset::read(out).rows().len() < rows {
         assert!(running.lives(), "it ended: {}", running.err());
+        let in_time = began.elapsed() < TIMEOUT;
+        assert!(in_time, "{rows} rows never came; it said:\n{}", running.err());
         std::thread::sleep(Duration::from_millis(100));
     }
-    panic!("{rows} rows never came; it said:\n{}", running.err());
 }

@@ -90,7 +90,7 @@ impl Topic {
     /// Waits until the broker's metadata has the topic with a leader for each partition, or no longer has it.
     fn settle(&self, there: bool) {
         let consumer: BaseConsumer = self.client().create().unwrap();
-        for _ in 0..200 {
+        for _ in 0..6000 {
             let metadata = consumer.fetch_metadata(None, TIMEOUT).unwrap();
             let found = metadata.topics().iter().find(|topic| topic.name() == self.name);
             let ready = found.is_some_and(|topic| {
