@@ -211,7 +211,7 @@ impl RedactedBatch {
                 "review",
                 DataType::Utf8,
                 "The [reasons](configuration.md#enginereview) why a person should check the note, \
-                 comma-separated: `low_margin`, `dropped`, `uncovered_part`. Null if there is none.",
+                 comma-separated: `low_margin`, `dropped`, `uncovered_part`. Null without a reason.",
             )
             .nullable(),
         ]);

@@ -75,7 +75,7 @@ pub(crate) fn own_columns() -> Vec<Column> {
         Column::new(
             REVIEW,
             DataType::Utf8,
-            "The reasons why a person should check the row, comma-separated. Null if there is none.",
+            "The reasons why a person should check the row, comma-separated. Null without a reason.",
         )
         .nullable(),
     ]
