@@ -22,10 +22,6 @@ RUN --mount=type=secret,id=apt,target=/etc/apt/sources.list.d/debian.sources \
     --mount=type=secret,id=ca \
     container/build-root --symbols /lethe.debug /image && rm -rf target/dist
 
-# `docker build --target symbols --output . .` writes the symbols of the program: lethe.debug, for debuggers and backtraces.
-FROM scratch AS symbols
-COPY --from=build /lethe.debug /
-
 # No shell, no package manager: what build-root lists is all there is.
 FROM scratch
 ARG REVISION=
