@@ -1,9 +1,9 @@
 //! The Kafka consumer: one poll thread that never blocks on a lane and never advances an offset by itself.
 //!
 //! The sink owns the offsets. At each assignment the lanes determine where reading begins. Offsets committed
-//! to Kafka are a hint for lag and autoscaling, and come only from [`Receipt`]s, or from the journal of a
-//! consumer without a chain. The partition of a full lane is paused, and its records wait here in order;
-//! polling continues, so that the group keeps the consumer as a member.
+//! to Kafka are a hint for lag and autoscaling, and come only from [`Receipt`](crate::sink::Receipt)s, or from
+//! the journal of a consumer without a chain. The partition of a full lane is paused, and its records wait
+//! here in order; polling continues, so that the group keeps the consumer as a member.
 
 mod ask;
 mod assign;
