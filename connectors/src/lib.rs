@@ -6,6 +6,7 @@ pub mod erase;
 pub mod files;
 mod id;
 pub mod inspect;
+#[cfg(feature = "kafka")]
 pub mod kafka;
 pub mod registry;
 pub mod replay;

@@ -5,9 +5,9 @@ use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use lethe_connectors::kafka::{
-    Cluster, Credentials, CurrentCredentials, FetchBudget, KafkaClientError, KafkaConfig, TopicIds,
+    Cluster, Credentials, CurrentCredentials, FetchBudget, KafkaClientError, KafkaConfig,
 };
-use lethe_connectors::source::{Command, LogRange};
+use lethe_connectors::source::{Command, LogRange, TopicIds};
 use lethe_connectors::{Backoff, Stop};
 
 use crate::background;

@@ -67,6 +67,7 @@ pub(crate) enum LogFormat {
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Run the whole pipeline on sample notes: an embedded broker, the members, Parquet files
+    #[cfg(feature = "kafka")]
     Demo(DemoArgs),
     /// Run the operator until it is stopped
     Run(RunArgs),
@@ -148,6 +149,7 @@ pub(crate) struct ProbeArgs {
     pub(crate) timeout: u64,
 }
 
+#[cfg(feature = "kafka")]
 #[derive(Args)]
 pub(crate) struct DemoArgs {
     /// Use this bundle's members, vote and labels

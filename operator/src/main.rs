@@ -2,6 +2,7 @@
 
 mod backfill;
 mod background;
+#[cfg(feature = "kafka")]
 mod brokers;
 mod cli;
 mod commands;

@@ -9,16 +9,19 @@
 //! Gaps in a chain, tombstones and quarantined events have no message. They are skipped and counted.
 
 mod folder;
+#[cfg(feature = "kafka")]
 mod kafka;
 mod read;
 
 use async_trait::async_trait;
 
+#[cfg(feature = "kafka")]
 use crate::kafka::KafkaClientError;
 use crate::sink::{ChainError, ChainId};
 use crate::store::StoreError;
 
 pub use folder::FolderEmitter;
+#[cfg(feature = "kafka")]
 pub use kafka::{KafkaEmitConfig, KafkaEmitter};
 pub use read::{Stretch, chains, read_from};
 
@@ -67,6 +70,7 @@ pub enum EmitError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// An error of Kafka.
+    #[cfg(feature = "kafka")]
     #[error(transparent)]
     Kafka(#[from] KafkaClientError),
     /// Another emitter has taken over this chain; this one must stop.

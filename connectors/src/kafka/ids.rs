@@ -7,11 +7,9 @@
     reason = "calls of librdkafka that its Rust binding does not have"
 )]
 
-use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
@@ -21,9 +19,7 @@ use rdkafka::client::{Client, ClientContext};
 use rdkafka::error::{IsError as _, KafkaError};
 use rdkafka::types::RDKafkaErrorCode as Code;
 
-/// Topic ids as Kafka's own tools print them. Topics that the brokers do not describe, or that have no id
-/// (brokers older than 2.8), are left out.
-pub type TopicIds = BTreeMap<Arc<str>, Arc<str>>;
+use crate::source::TopicIds;
 
 /// A pending request for topic ids. Dropping it abandons the request.
 pub(crate) struct Question<'a> {

@@ -16,7 +16,6 @@ pub use client_error::KafkaClientError;
 pub use config::{Assignment, FetchBudget, KafkaConfig, MOST_EXPANSION};
 pub use config_error::KafkaConfigError;
 pub use embedded::EmbeddedBroker;
-pub use ids::TopicIds;
 pub use produce::{LinesError, Produced, Producer};
 pub use properties::{Property, REFUSED, Refused};
 pub use security::{Mechanism, Security, Tls};

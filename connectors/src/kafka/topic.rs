@@ -15,9 +15,10 @@ use rdkafka::{Offset, TopicPartitionList};
 
 use super::client_error::KafkaClientError;
 use super::config::{FetchBudget, KafkaConfig};
-use super::ids::{TopicIds, topic_ids};
+use super::ids::topic_ids;
 use super::token::Login;
 use crate::Stop;
+use crate::source::TopicIds;
 
 /// Maximum duration of one request before librdkafka's reports are processed.
 const STEP: Duration = Duration::from_millis(500);

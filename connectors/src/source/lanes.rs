@@ -1,5 +1,6 @@
 //! The interface between the consumer and its lanes.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,6 +10,10 @@ use crate::sink::Receipt;
 
 /// A partition of a topic.
 pub type Partition = (Arc<str>, i32);
+
+/// Topic ids as Kafka's own tools print them. Topics that the brokers do not describe, or that have no id
+/// (brokers older than 2.8), are left out.
+pub type TopicIds = BTreeMap<Arc<str>, Arc<str>>;
 
 /// The range of a partition's log, from its broker.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -172,7 +177,7 @@ pub trait Lanes: Send + Sync {
     fn erred(&self, _kind: ErrorKind) {}
     /// Reports that the poll thread is alive, at every poll.
     fn polled(&self) {}
-    /// Reports the end of an assigned partition's log, as the broker last sent it, every
-    /// [`SourceSettings::statistics`](crate::kafka::source::SourceSettings::statistics).
+    /// Reports the end of an assigned partition's log, as the broker last sent it, at the interval that the
+    /// source was given.
     fn log_end(&self, _partition: &Partition, _high: i64) {}
 }

@@ -7,5 +7,7 @@ mod lanes;
 mod start;
 
 pub use command::{Command, commands};
-pub use lanes::{Again, Begin, ErrorKind, Halt, LaneError, Lanes, LogRange, Partition, Payload, RawRecord};
+pub use lanes::{
+    Again, Begin, ErrorKind, Halt, LaneError, Lanes, LogRange, Partition, Payload, RawRecord, TopicIds,
+};
 pub use start::Start;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Folder, FolderConfig, S3, S3Config, Store, StoreError};
+use super::{Folder, FolderConfig, S3Config, Store, StoreError};
 
 /// A folder or a bucket: `kind = "folder"` or `kind = "s3"`, and the keys of that kind.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
@@ -25,12 +25,27 @@ impl StoreConfig {
     pub fn build(&self) -> Result<Arc<dyn Store>, StoreError> {
         let store: Arc<dyn Store> = match self {
             Self::Folder(config) => Arc::new(Folder::open(config)?),
-            Self::S3(config) => Arc::new(S3::open(config)?),
+            Self::S3(config) => bucket(config)?,
         };
         #[cfg(feature = "fault-injection")]
         let store = super::faulty::Faulty::from_environment(store)?;
         Ok(store)
     }
+}
+
+#[cfg(feature = "s3")]
+fn bucket(config: &S3Config) -> Result<Arc<dyn Store>, StoreError> {
+    Ok(Arc::new(super::S3::open(config)?))
+}
+
+/// Refuses the bucket: this build has no client of S3.
+#[cfg(not(feature = "s3"))]
+fn bucket(config: &S3Config) -> Result<Arc<dyn Store>, StoreError> {
+    Err(StoreError::Other {
+        at: super::At::new(super::Op::Open, format!("s3://{}", config.bucket), ""),
+        detail: "this build of Lethe cannot use S3".into(),
+        hint: "use one that was built with the feature `s3`".into(),
+    })
 }
 
 #[cfg(test)]

@@ -26,7 +26,9 @@ pub use config::StoreConfig;
 pub use error::{At, Op, StoreError};
 pub use local::{Folder, FolderConfig};
 pub use memory::Memory;
-pub use s3::{S3, S3Config};
+#[cfg(feature = "s3")]
+pub use s3::S3;
+pub use s3::S3Config;
 
 /// An object's name, size and age. Sorts by name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -10,8 +10,7 @@ use lethe_core::{
     Replacement, Replacer, Subject,
 };
 use lethe_dictionaries::Dictionary;
-use lethe_secrets::vault::PostgresTls;
-use lethe_secrets::{IdCipher, KeyError, Keyring, PostgresVault, ShiftRule, SqliteVault, Vault, VaultError};
+use lethe_secrets::{IdCipher, KeyError, Keyring, ShiftRule, SqliteVault, Vault, VaultError};
 use lethe_surrogates::Surrogates;
 use lethe_surrogates::zip::ZipTable;
 
@@ -179,29 +178,66 @@ pub(crate) fn open(
             tls,
             limit_seconds,
             create,
-        } => {
-            let target = std::env::var(env)
-                .map(zeroize::Zeroizing::new)
-                .map_err(|_| PolicyError::Key {
-                    origin: origin.to_owned(),
-                    key: "vault".to_owned(),
-                    why: format!(
-                        "environment variable {env}, which must hold the connection string, is not set"
-                    ),
-                })?;
-            let tls = match tls {
-                Tls::System => PostgresTls::System,
-                Tls::Authority(path) => PostgresTls::Authority(path.clone()),
-                Tls::Off => PostgresTls::Off,
-            };
-            let limit = Duration::from_secs(*limit_seconds);
-            let opened = if *create {
-                PostgresVault::open_or_create(&target, &tls, limit, keyring)
-            } else {
-                PostgresVault::open(&target, &tls, limit, keyring)
-            };
-            Box::new(opened.map_err(told)?)
-        }
+        } => postgres(
+            env,
+            tls,
+            Duration::from_secs(*limit_seconds),
+            *create,
+            keyring,
+            origin,
+        )?,
+    })
+}
+
+/// Opens the vault in the database that an environment variable names.
+#[cfg(feature = "postgres")]
+fn postgres(
+    env: &str,
+    tls: &Tls,
+    limit: Duration,
+    create: bool,
+    keyring: &Keyring,
+    origin: &str,
+) -> Result<Box<dyn Vault>, PolicyError> {
+    use lethe_secrets::{PostgresTls, PostgresVault};
+
+    let target = std::env::var(env)
+        .map(zeroize::Zeroizing::new)
+        .map_err(|_| PolicyError::Key {
+            origin: origin.to_owned(),
+            key: "vault".to_owned(),
+            why: format!("environment variable {env}, which must hold the connection string, is not set"),
+        })?;
+    let tls = match tls {
+        Tls::System => PostgresTls::System,
+        Tls::Authority(path) => PostgresTls::Authority(path.clone()),
+        Tls::Off => PostgresTls::Off,
+    };
+    let opened = if create {
+        PostgresVault::open_or_create(&target, &tls, limit, keyring)
+    } else {
+        PostgresVault::open(&target, &tls, limit, keyring)
+    };
+    Ok(Box::new(
+        opened.map_err(|error| PolicyError::vault(origin, &error))?,
+    ))
+}
+
+/// Refuses the vault: this build has no client of PostgreSQL.
+#[cfg(not(feature = "postgres"))]
+fn postgres(
+    _: &str,
+    _: &Tls,
+    _: Duration,
+    _: bool,
+    _: &Keyring,
+    origin: &str,
+) -> Result<Box<dyn Vault>, PolicyError> {
+    Err(PolicyError::Key {
+        origin: origin.to_owned(),
+        key: "vault".to_owned(),
+        why: "this build of Lethe cannot use PostgreSQL; use one that was built with the feature `postgres`"
+            .to_owned(),
     })
 }
 

@@ -34,4 +34,6 @@ pub use prf::Prf;
 pub use pseudonym::{CodeLength, Pseudonyms};
 pub use seal::{SealError, Sealer, Token};
 pub use shift::{ShiftError, ShiftRule};
-pub use vault::{Code, Entry, PostgresTls, PostgresVault, SqliteVault, Vault, VaultError, VaultKey};
+pub use vault::{Code, Entry, SqliteVault, Vault, VaultError, VaultKey};
+#[cfg(feature = "postgres")]
+pub use vault::{PostgresTls, PostgresVault};

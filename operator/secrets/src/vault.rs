@@ -18,6 +18,7 @@
 
 mod cipher;
 mod code;
+#[cfg(feature = "postgres")]
 mod postgres;
 mod sqlite;
 
@@ -26,6 +27,7 @@ use std::fmt;
 use zeroize::Zeroizing;
 
 pub use code::Code;
+#[cfg(feature = "postgres")]
 pub use postgres::{PostgresTls, PostgresVault};
 pub use sqlite::SqliteVault;
 

@@ -58,6 +58,9 @@ pub(crate) fn run(args: &EmitArgs) -> anyhow::Result<()> {
 /// Creates the emitter.
 fn emitter(config: &Config) -> anyhow::Result<Box<dyn Emitter>> {
     match &config.emit {
+        #[cfg(not(feature = "kafka"))]
+        Some(EmitConfig::Kafka(kafka)) => match *kafka {},
+        #[cfg(feature = "kafka")]
         Some(EmitConfig::Kafka(kafka)) => {
             let emitter = kafka.build();
             Ok(Box::new(

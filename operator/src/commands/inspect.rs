@@ -13,6 +13,7 @@ use lethe_connectors::store::{FolderConfig, Store, StoreConfig};
 use serde_json::{Map, Value};
 use tokio::runtime::Runtime;
 
+#[cfg(feature = "kafka")]
 use super::against;
 use super::run::runtime;
 use crate::backfill::{SourcesReport, compare_sources};
@@ -26,6 +27,12 @@ const ORPHAN_AGE: Duration = Duration::from_secs(3600);
 
 /// Inspects a dataset, or answers queries about it.
 pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
+    #[cfg(not(feature = "kafka"))]
+    if args.against_topic {
+        return Err(usage(
+            "--against-topic: this build of Lethe cannot use Kafka; use one that was built with the feature `kafka`",
+        ));
+    }
     let config = args.config.as_ref().map(|config| load(config)).transpose()?;
     let (store, file) = place(args, config.as_ref())?;
     let heads = heads(&args.heads)?;
@@ -57,6 +64,7 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
             answers.give("removed", &remove(&runtime, store, &report)?)?;
         }
     }
+    #[cfg(feature = "kafka")]
     if let (true, Some(config)) = (args.against_topic, &config) {
         let topic = against::compare(config, store, &runtime)?;
         intact &= topic.verdict == Verdict::Intact;

@@ -1,11 +1,13 @@
 //! The list of all commands, with one file per command.
 
 mod adapt;
+#[cfg(feature = "kafka")]
 mod against;
 mod annotate;
 mod backfill;
 mod check;
 mod crossval;
+#[cfg(feature = "kafka")]
 mod demo;
 mod dictionary;
 mod documents;
@@ -32,6 +34,7 @@ use crate::cli::{Command, DictionaryCommand, SchemaCommand};
 /// Runs the command.
 pub(crate) fn run(command: Command) -> anyhow::Result<()> {
     match command {
+        #[cfg(feature = "kafka")]
         Command::Demo(args) => demo::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Backfill(args) => backfill::run(&args),

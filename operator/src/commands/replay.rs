@@ -1,6 +1,7 @@
 //! `lethe replay`: processes quarantined records again, from their log or files.
 
 use std::io::Write as _;
+#[cfg(feature = "kafka")]
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,14 +9,16 @@ use std::time::Duration;
 use anyhow::Context as _;
 use lethe_connectors::Stop;
 use lethe_connectors::files::{Codes, FileError, FilePayload, FileSourceConfig, MessageFilesConfig, Names};
-use lethe_connectors::kafka::{KafkaClientError, KafkaConfig, TopicIds};
+#[cfg(feature = "kafka")]
+use lethe_connectors::kafka::{KafkaClientError, KafkaConfig};
 use lethe_connectors::replay::Selection;
 use lethe_connectors::sink::Fingerprints;
-use lethe_connectors::source::RawRecord;
+use lethe_connectors::source::{RawRecord, TopicIds};
 use lethe_core::{Record, fingerprint};
 use tokio::runtime::Handle;
 
 use super::run::{fingerprints, format, runtime};
+#[cfg(feature = "kafka")]
 use crate::brokers::{cluster, identity, topic_ids};
 use crate::cli::ReplayArgs;
 use crate::config::{Config, SourceConfig, load};
@@ -24,6 +27,7 @@ use crate::pipeline::{EngineVersion, Incoming, about_code, probe, rename};
 use crate::replay::{Outcome, Replay, Running, Workers};
 
 /// How long to wait for unavailable brokers.
+#[cfg(feature = "kafka")]
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Replays the selected records.
@@ -41,6 +45,7 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<()> {
     config.check_names(built.mode)?;
     built.announce();
     let (cluster_id, topic_ids) = match source {
+        #[cfg(feature = "kafka")]
         SourceConfig::Kafka(kafka) => {
             let stop = Stop::new(Duration::ZERO);
             (
@@ -91,6 +96,7 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<()> {
     let plan = replay.plan(&mut outcome)?;
     let running = Running::new(&replay, plan, outcome);
     let outcome = match source {
+        #[cfg(feature = "kafka")]
         SourceConfig::Kafka(kafka) => from_log(kafka, running)?,
         SourceConfig::Files(files) => from_files(&config, files, runtime.handle(), running)?,
         SourceConfig::Messages(files) => from_messages(&config, files, runtime.handle(), running)?,
@@ -104,6 +110,7 @@ fn attempt(fingerprints: &Fingerprints, source: &SourceConfig) -> String {
     let fingerprint_entries = fingerprints.entries();
     match source {
         // Its format is part of the fingerprints; brokers and logins do not matter.
+        #[cfg(feature = "kafka")]
         SourceConfig::Kafka(_) => fingerprint(&fingerprint_entries),
         SourceConfig::Files(files) => fingerprint(&(fingerprint_entries, files)),
         SourceConfig::Messages(files) => fingerprint(&(fingerprint_entries, files)),
@@ -111,6 +118,7 @@ fn attempt(fingerprints: &Fingerprints, source: &SourceConfig) -> String {
 }
 
 /// Reads each selected record by its offset.
+#[cfg(feature = "kafka")]
 fn from_log(kafka: &KafkaConfig, mut running: Running<'_>) -> anyhow::Result<Outcome> {
     let cluster = cluster(kafka)?;
     for chain in running.chains() {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use lethe_connectors::Stop;
 use lethe_connectors::format::Format;
+#[cfg(feature = "kafka")]
 use lethe_connectors::kafka::source::{self, SourceSettings};
 use lethe_connectors::registry;
 use lethe_connectors::sink::Fingerprints;
@@ -17,6 +18,7 @@ use lethe_core::{FINGERPRINT_SCHEME, fingerprint};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::background;
+#[cfg(feature = "kafka")]
 use crate::brokers::{Login, identity, logs, reload_within};
 use crate::cli::RunArgs;
 use crate::config::{BuiltEngine, Config, SinkConfig, SourceConfig, is_away, load};
@@ -38,9 +40,14 @@ const RELOADABLE: &[Part] = &[Part::Source, Part::Store, Part::Format];
 /// How often to check for a new bundle or dictionary.
 const REFRESH_EVERY: Duration = Duration::from_secs(2);
 /// How often the brokers report where logs end.
+#[cfg(feature = "kafka")]
 const STATISTICS: Duration = Duration::from_secs(5);
 /// How often to log the throughput.
 const REPORT_EVERY: Duration = Duration::from_secs(30);
+
+/// A build without Kafka has no login to renew.
+#[cfg(not(feature = "kafka"))]
+enum Login {}
 
 /// Runs the operator of a configuration file.
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
@@ -103,6 +110,10 @@ impl std::fmt::Display for Summary {
 }
 
 /// Runs until the end, a signal, or a failure.
+#[cfg_attr(
+    not(feature = "kafka"),
+    expect(unused_variables, reason = "only a consumer uses them")
+)]
 pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) -> anyhow::Result<Summary> {
     let source = config
         .source
@@ -130,6 +141,7 @@ pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) 
     let budget = Budget::new(eighth * LANE_EIGHTHS);
     let started = Instant::now();
     let (start, cluster, until) = match source {
+        #[cfg(feature = "kafka")]
         SourceConfig::Kafka(kafka) => {
             let cluster = identity(kafka, &stop, None)?;
             let until = until_end.then(|| logs(kafka, &stop, None)).transpose()?;
@@ -138,6 +150,7 @@ pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) 
         SourceConfig::Files(_) | SourceConfig::Messages(_) => (Start::Earliest, None, None),
     };
     let login = match source {
+        #[cfg(feature = "kafka")]
         SourceConfig::Kafka(kafka) => Some(Login::new(kafka, fetch, commands.clone())?),
         SourceConfig::Files(_) | SourceConfig::Messages(_) => None,
     };
@@ -221,6 +234,10 @@ pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) 
 }
 
 /// Passes the source's records to the lanes, to the end.
+#[cfg_attr(
+    not(feature = "kafka"),
+    expect(unused_variables, reason = "only a consumer uses them")
+)]
 fn stream(
     config: &Config,
     source: &SourceConfig,
@@ -230,6 +247,7 @@ fn stream(
     inbox: &Receiver<Command>,
 ) -> anyhow::Result<()> {
     match (source, login) {
+        #[cfg(feature = "kafka")]
         (SourceConfig::Kafka(kafka), Some(login)) => {
             let settings = SourceSettings {
                 credentials: login.current(),
@@ -317,8 +335,8 @@ fn context(
         turns: Turns::new(config.resources.limits()?),
         roll: sink.roll,
         counters: Counters::new(match config.source {
-            Some(SourceConfig::Kafka(_)) | None => Tallied::ByTopic,
-            Some(_) => Tallied::Together,
+            Some(SourceConfig::Files(_) | SourceConfig::Messages(_)) => Tallied::Together,
+            _ => Tallied::ByTopic,
         }),
         telemetry,
         commands,
@@ -334,6 +352,10 @@ pub(crate) fn format(config: &Config) -> anyhow::Result<Arc<dyn Format>> {
 }
 
 /// Reloads the part whose secrets have changed.
+#[cfg_attr(
+    not(feature = "kafka"),
+    expect(unused_variables, reason = "only a consumer uses them")
+)]
 fn reload(
     part: Part,
     config: &Config,
@@ -342,6 +364,7 @@ fn reload(
     stopped: &dyn Fn() -> bool,
 ) -> anyhow::Result<()> {
     match (part, &config.source, &config.sink) {
+        #[cfg(feature = "kafka")]
         (Part::Source, Some(SourceConfig::Kafka(kafka)), _) => {
             login.map_or(Ok(()), |login| login.renew(kafka, stopped))
         }

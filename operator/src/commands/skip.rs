@@ -2,15 +2,12 @@
 
 use std::io::Write as _;
 use std::sync::Arc;
-use std::time::Duration;
 
-use lethe_connectors::Stop;
 use lethe_connectors::sink::{ChainId, bridge, read_tail};
 
 use super::run::{fingerprints, runtime};
-use crate::brokers::{identity, topic_ids};
 use crate::cli::SkipArgs;
-use crate::config::{SourceConfig, load};
+use crate::config::{Config, load};
 use crate::exit::{Coded, Failure, usage};
 
 /// Bridges a gap in a chain with a file that has no rows and gives the reason.
@@ -20,15 +17,7 @@ pub(crate) fn run(args: &SkipArgs) -> anyhow::Result<()> {
         .sink
         .as_ref()
         .ok_or_else(|| usage("the configuration has no `[sink]`"))?;
-    let (cluster, topic_id) = match &config.source {
-        Some(SourceConfig::Kafka(kafka)) => {
-            let (stop, at_once) = (Stop::new(Duration::ZERO), Some(Duration::ZERO));
-            let cluster = identity(kafka, &stop, at_once)?;
-            let ids = topic_ids(kafka, &stop, at_once)?;
-            (cluster, ids.get(args.topic.as_str()).map(Arc::clone))
-        }
-        _ => (None, None),
-    };
+    let (cluster, topic_id) = ids(&config, &args.topic)?;
     let fingerprints = fingerprints(&config, &config.engine.build()?, cluster).of_topic(topic_id.as_deref());
     let runtime = runtime()?;
     let chain = ChainId::new(args.topic.as_str(), args.partition);
@@ -52,4 +41,29 @@ pub(crate) fn run(args: &SkipArgs) -> anyhow::Result<()> {
         receipt.next()
     )?;
     Ok(())
+}
+
+/// Returns the ids of the cluster and of the topic; files have none.
+#[cfg(feature = "kafka")]
+fn ids(config: &Config, topic: &str) -> anyhow::Result<(Option<String>, Option<Arc<str>>)> {
+    use std::time::Duration;
+
+    use lethe_connectors::Stop;
+
+    use crate::brokers::{identity, topic_ids};
+    use crate::config::SourceConfig;
+
+    let Some(SourceConfig::Kafka(kafka)) = &config.source else {
+        return Ok((None, None));
+    };
+    let (stop, at_once) = (Stop::new(Duration::ZERO), Some(Duration::ZERO));
+    let cluster = identity(kafka, &stop, at_once)?;
+    let ids = topic_ids(kafka, &stop, at_once)?;
+    Ok((cluster, ids.get(topic).map(Arc::clone)))
+}
+
+/// Returns the ids of the cluster and of the topic: none in a build without Kafka.
+#[cfg(not(feature = "kafka"))]
+fn ids(_: &Config, _: &str) -> anyhow::Result<(Option<String>, Option<Arc<str>>)> {
+    Ok((None, None))
 }

@@ -3,13 +3,17 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+#[cfg(feature = "kafka")]
 use lethe_connectors::kafka::KafkaConfig;
+#[cfg(feature = "kafka")]
 use lethe_connectors::source::Start;
 use lethe_ensemble::Versions;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Config, SourceConfig};
+use super::Config;
+#[cfg(feature = "kafka")]
+use super::SourceConfig;
 use crate::exit::usage;
 
 /// Training on corrections while notes stream. `lethe adapt corrections` reads this table, and `lethe run`
@@ -48,6 +52,10 @@ pub(crate) struct CorrectionsConfig {
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum CorrectionSource {
     /// A topic of the cluster that `[source]` names.
+    #[cfg(not(feature = "kafka"))]
+    Kafka(super::absent::Absent),
+    /// A topic of the cluster that `[source]` names.
+    #[cfg(feature = "kafka")]
     Kafka {
         /// The topic. It must not be a topic of notes.
         #[schemars(extend("examples" = ["corrections"]))]
@@ -103,6 +111,7 @@ impl CorrectionsConfig {
                 bundle.display()
             )));
         }
+        #[cfg(feature = "kafka")]
         if let Some(kafka) = self.kafka(config)? {
             kafka
                 .validate()
@@ -115,6 +124,7 @@ impl CorrectionsConfig {
     ///
     /// # Errors
     /// A usage error where `[source]` names no cluster, or the topic is one of notes.
+    #[cfg(feature = "kafka")]
     pub(crate) fn kafka(&self, config: &Config) -> anyhow::Result<Option<KafkaConfig>> {
         let CorrectionSource::Kafka { topic, group } = &self.from else {
             return Ok(None);

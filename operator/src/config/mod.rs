@@ -1,5 +1,7 @@
 //! Configuration: plain serde data in one TOML file; what it builds is elsewhere.
 
+#[cfg(not(feature = "kafka"))]
+mod absent;
 mod corrections;
 mod engine;
 mod load;
@@ -12,11 +14,13 @@ mod telemetry;
 use std::path::PathBuf;
 use std::time::Duration;
 
+#[cfg(feature = "kafka")]
 use lethe_connectors::emit::KafkaEmitConfig;
 use lethe_connectors::files::{
     FileSourceConfig, JsonlConfig, MessageFilesConfig, ParquetConfig, TextFolderConfig,
 };
 use lethe_connectors::format::FormatConfig;
+#[cfg(feature = "kafka")]
 use lethe_connectors::kafka::KafkaConfig;
 use lethe_connectors::sink::{Encoding, Roll};
 use lethe_connectors::store::StoreConfig;
@@ -28,6 +32,8 @@ use serde::Deserialize;
 use crate::exit::usage;
 use crate::pipeline::Limits;
 use crate::signals::LEAVE_SECONDS;
+#[cfg(not(feature = "kafka"))]
+use absent::{Absent as KafkaConfig, Absent as KafkaEmitConfig};
 use origin::Origin;
 
 pub(crate) use corrections::{CorrectionSource, CorrectionsConfig};
@@ -95,6 +101,7 @@ impl Config {
 #[serde(from = "SourceTable")]
 pub(crate) enum SourceConfig {
     /// Topics of a Kafka cluster.
+    #[cfg(feature = "kafka")]
     Kafka(KafkaConfig),
     /// Files of notes, each a lane of its own.
     Files(FileSourceConfig),
@@ -121,7 +128,10 @@ enum SourceTable {
 impl From<SourceTable> for SourceConfig {
     fn from(table: SourceTable) -> Self {
         match table {
+            #[cfg(feature = "kafka")]
             SourceTable::Kafka(config) => Self::Kafka(config),
+            #[cfg(not(feature = "kafka"))]
+            SourceTable::Kafka(config) => match config {},
             SourceTable::Jsonl(config) => Self::Files(FileSourceConfig::Jsonl(config)),
             SourceTable::Text(config) => Self::Files(FileSourceConfig::Text(config)),
             SourceTable::Parquet(config) => Self::Files(FileSourceConfig::Parquet(config)),

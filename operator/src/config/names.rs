@@ -29,6 +29,7 @@ impl Config {
     /// How the source names its chains; none for a source that is no files.
     pub(crate) fn naming(&self) -> Option<Naming<'_>> {
         let (names, codes, input_id) = match self.source.as_ref()? {
+            #[cfg(feature = "kafka")]
             SourceConfig::Kafka(_) => return None,
             SourceConfig::Files(files) => files.naming(),
             SourceConfig::Messages(files) => (files.names, files.codes.as_ref(), files.input_id()),

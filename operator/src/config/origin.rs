@@ -9,7 +9,9 @@ use lethe_policy::Keys;
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
-use super::{Config, EmitConfig, SourceConfig, parse};
+#[cfg(feature = "kafka")]
+use super::SourceConfig;
+use super::{Config, EmitConfig, parse};
 
 /// A file that a configuration is filled in from (`${file:PATH}`), or that it names and that is read once.
 #[derive(Clone, PartialEq, Eq)]
@@ -107,6 +109,7 @@ impl Config {
     /// The files that it names.
     pub(super) fn named_files(&self) -> Vec<SecretFile> {
         let mut files = Vec::new();
+        #[cfg(feature = "kafka")]
         if let Some(SourceConfig::Kafka(kafka)) = &self.source {
             let of = |(key, path)| SecretFile::named(&format!("source.security.{key}"), path);
             files.extend(kafka.security.files().into_iter().map(of));
@@ -121,6 +124,7 @@ impl Config {
             );
         }
         match &self.emit {
+            #[cfg(feature = "kafka")]
             Some(EmitConfig::Kafka(kafka)) => {
                 let of = |(key, path)| SecretFile::named(&format!("emit.security.{key}"), path);
                 files.extend(kafka.security.files().into_iter().map(of));

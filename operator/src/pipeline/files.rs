@@ -40,7 +40,7 @@ pub(crate) fn run(config: &Config, lanes: &Pipeline, inbox: &Receiver<Command>) 
     let fed = match &config.source {
         Some(SourceConfig::Files(files)) => feeder.notes(config, files),
         Some(SourceConfig::Messages(files)) => feeder.messages(config, files),
-        Some(SourceConfig::Kafka(_)) | None => Ok(Fed::default()),
+        _ => Ok(Fed::default()),
     };
     let open = feeder.open.make_contiguous();
     match fed {

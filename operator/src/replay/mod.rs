@@ -13,11 +13,11 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use lethe_connectors::Backoff;
-use lethe_connectors::kafka::TopicIds;
 use lethe_connectors::replay::{
     Candidates, NotesFile, ReplayWriter, SealedReplay, Selection, candidates, notes_files,
 };
 use lethe_connectors::sink::{ChainError, ChainId, Encoding, Roll, check_dataset, read_tail};
+use lethe_connectors::source::TopicIds;
 use lethe_connectors::store::Store;
 use lethe_core::Coordinates;
 use tokio::runtime::Handle;
@@ -144,6 +144,7 @@ impl<'a> Running<'a> {
     }
 
     /// Returns the chains with remaining records.
+    #[cfg(feature = "kafka")]
     pub(crate) fn chains(&self) -> Vec<ChainId> {
         self.plan.keys().cloned().collect()
     }
@@ -153,6 +154,7 @@ impl<'a> Running<'a> {
     ///
     /// # Errors
     /// If a file cannot be read or a part cannot be written.
+    #[cfg(feature = "kafka")]
     pub(crate) fn next_file(&mut self, chain: &ChainId) -> anyhow::Result<Option<Vec<i64>>> {
         self.close()?;
         let planned = self.plan.get_mut(chain).and_then(VecDeque::pop_front);

@@ -12,8 +12,8 @@ use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::error::KafkaError;
 
 use super::context::Context;
-use crate::kafka::ids::{Question, TopicIds};
-use crate::source::Partition;
+use crate::kafka::ids::Question;
+use crate::source::{Partition, TopicIds};
 
 /// How often to request topic ids, and how soon to repeat the request after a different id: a broker that has
 /// not learned of a new topic yet may return the old id.

@@ -1,5 +1,6 @@
 //! `lethe adapt corrections`: learns a stream's corrections and publishes versions, which the stream loads.
 
+#[cfg(feature = "kafka")]
 mod kafka;
 mod worker;
 
@@ -41,6 +42,9 @@ pub(crate) fn run(args: &CorrectionsArgs) -> anyhow::Result<()> {
     let mut worker = Worker::new(site, corrections.batch, corrections.max_wait());
     worker.begin()?;
     match &corrections.from {
+        #[cfg(not(feature = "kafka"))]
+        CorrectionSource::Kafka(absent) => match *absent {},
+        #[cfg(feature = "kafka")]
         CorrectionSource::Kafka { .. } => {
             // The check above ensures that there is a cluster.
             let Some(kafka) = corrections.kafka(&config)? else {
