@@ -1,20 +1,19 @@
 //! `lethe check`: checks a configuration.
 
-use std::io::Write as _;
-
+use std::fmt::Display;
+use std::io::{self, StdoutLock, Write as _};
 #[cfg(feature = "kafka")]
 use std::time::Duration;
 
 #[cfg(feature = "kafka")]
 use lethe_connectors::kafka::{Cluster, KafkaConfig};
 use lethe_connectors::registry;
-
 use lethe_connectors::store::verify;
-use lethe_connectors::tables::Tables;
+use lethe_connectors::tables::{Tables, TablesConfig};
 
 use super::run::runtime;
 use crate::cli::CheckArgs;
-use crate::config::{SourceConfig, load};
+use crate::config::{BuiltEngine, Config, CorrectionsConfig, SinkConfig, SourceConfig, load};
 use crate::exit::{Coded, Failure, usage};
 
 /// Checks a configuration, and with `--connect` the services that it names.
@@ -26,117 +25,155 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
     let mut built = config.engine.build()?;
     registry::build(&config.format).map_err(|error| usage(format!("`[format]`, key {error}")))?;
     config.check_names(built.mode)?;
-    let mut to = std::io::stdout().lock();
-    writeln!(to, "members     {}", built.engine.members().join(", "))?;
-    writeln!(to, "labels      {}", built.labels)?;
-    writeln!(to, "dictionary  {}", built.dictionary)?;
-    if let Some(mode) = built.mode {
-        writeln!(to, "policy      {mode}, {}", built.policy)?;
-    }
-    if let Some(acknowledged) = &built.acknowledged {
-        writeln!(to, "acknowledged {acknowledged}")?;
-    }
-    let mut wrong = Vec::new();
-    match &config.source {
-        #[cfg(feature = "kafka")]
-        Some(SourceConfig::Kafka(kafka)) => {
-            kafka
-                .validate()
-                .map_err(|error| usage(format!("`[source]`, key {error}")))?;
-            writeln!(
-                to,
-                "source      kafka, {} as group {}",
-                kafka.topics.join(", "),
-                kafka.group
-            )?;
-            if args.connect {
-                match examine(kafka) {
-                    Ok(found) => writeln!(to, "            {found}")?,
-                    Err(error) => wrong.push(error.to_string()),
-                }
-            }
-        }
-        Some(SourceConfig::Files(files)) => {
-            if args.connect
-                && let Err(error) = files.build()
-            {
-                wrong.push(error.to_string());
-            }
-            writeln!(to, "source      files")?;
-        }
-        Some(SourceConfig::Messages(files)) => {
-            writeln!(to, "source      files of messages")?;
-            if args.connect {
-                match files.find(&config.format, runtime()?.handle()) {
-                    Ok(found) => writeln!(to, "            {} files", found.len())?,
-                    Err(error) => wrong.push(error.to_string()),
-                }
-            }
-        }
-        None if config.backfill.is_some() => {}
-        None => writeln!(
-            to,
-            "source      none: only `redact` and `annotate` can use this configuration"
-        )?,
-    }
+    let mut report = Report {
+        to: std::io::stdout().lock(),
+        connect: args.connect,
+        wrong: Vec::new(),
+    };
+    report.engine(&built)?;
+    report.source(&config)?;
     if let Some(tables) = &config.backfill {
+        report.backfill(&config, tables, &mut built)?;
+    }
+    if let Some(kept) = &built.kept {
+        report.line("kept", kept)?;
+    }
+    if let Some(sink) = &config.sink {
+        report.sink(sink)?;
+    }
+    if let Some(corrections) = &config.corrections {
+        report.corrections(&config, corrections)?;
+    }
+    if report.wrong.is_empty() {
+        writeln!(report.to, "ok")?;
+        return Ok(());
+    }
+    Err(Coded(Failure::Found, report.wrong.join("\n       ")).into())
+}
+
+/// What is printed line by line, and the services that did not pass.
+struct Report {
+    to: StdoutLock<'static>,
+    connect: bool,
+    wrong: Vec<String>,
+}
+
+impl Report {
+    /// Prints a line with the name of its part.
+    fn line(&mut self, part: &str, what: impl Display) -> io::Result<()> {
+        writeln!(self.to, "{part:<11} {what}")
+    }
+
+    /// Prints the answer of a service under the line of its part, or keeps its error for the end.
+    fn answer(&mut self, answer: Result<String, impl Display>) -> io::Result<()> {
+        match answer {
+            Ok(found) => self.line("", found)?,
+            Err(error) => self.wrong.push(error.to_string()),
+        }
+        Ok(())
+    }
+
+    fn engine(&mut self, built: &BuiltEngine) -> io::Result<()> {
+        self.line("members", built.engine.members().join(", "))?;
+        self.line("labels", &built.labels)?;
+        self.line("dictionary", &built.dictionary)?;
+        if let Some(mode) = built.mode {
+            self.line("policy", format_args!("{mode}, {}", built.policy))?;
+        }
+        if let Some(acknowledged) = &built.acknowledged {
+            self.line("acknowledged", acknowledged)?;
+        }
+        Ok(())
+    }
+
+    fn source(&mut self, config: &Config) -> anyhow::Result<()> {
+        match &config.source {
+            #[cfg(feature = "kafka")]
+            Some(SourceConfig::Kafka(kafka)) => {
+                kafka
+                    .validate()
+                    .map_err(|error| usage(format!("`[source]`, key {error}")))?;
+                self.kafka("source", kafka)?;
+            }
+            Some(SourceConfig::Files(files)) => {
+                if self.connect
+                    && let Err(error) = files.build()
+                {
+                    self.wrong.push(error.to_string());
+                }
+                self.line("source", "files")?;
+            }
+            Some(SourceConfig::Messages(files)) => {
+                self.line("source", "files of messages")?;
+                if self.connect {
+                    let found = files.find(&config.format, runtime()?.handle());
+                    self.answer(found.map(|found| format!("{} files", found.len())))?;
+                }
+            }
+            None if config.backfill.is_some() => {}
+            None => self.line(
+                "source",
+                "none: only `redact` and `annotate` can use this configuration",
+            )?,
+        }
+        Ok(())
+    }
+
+    fn backfill(
+        &mut self,
+        config: &Config,
+        tables: &TablesConfig,
+        built: &mut BuiltEngine,
+    ) -> anyhow::Result<()> {
         crate::backfill::check(tables, built.engine.labels())?;
-        super::backfill::keep(&tables.columns, &mut built)?;
+        super::backfill::keep(&tables.columns, built)?;
         config.check_object_names()?;
-        writeln!(to, "backfill    {}", tables.input.build()?.describe())?;
-        if args.connect {
+        self.line("backfill", tables.input.build()?.describe())?;
+        if self.connect {
             let runtime = runtime()?;
             match Tables::open(tables, runtime.handle().clone()).and_then(|tables| tables.units(None)) {
                 Ok(found) => {
-                    writeln!(to, "            {} units", found.units.len())?;
-                    wrong.extend(found.broken.into_iter().map(|(_, error)| error.to_string()));
+                    self.line("", format_args!("{} units", found.units.len()))?;
+                    self.wrong
+                        .extend(found.broken.into_iter().map(|(_, error)| error.to_string()));
                 }
-                Err(error) => wrong.push(error.to_string()),
+                Err(error) => self.wrong.push(error.to_string()),
             }
         }
+        Ok(())
     }
-    if let Some(kept) = &built.kept {
-        writeln!(to, "kept        {kept}")?;
-    }
-    if let Some(sink) = &config.sink {
+
+    fn sink(&mut self, sink: &SinkConfig) -> anyhow::Result<()> {
         let store = sink.store.build()?;
-        writeln!(to, "sink        {}", store.describe())?;
-        if args.connect {
-            let runtime = runtime()?;
-            match runtime.block_on(verify(store.as_ref())) {
-                Ok(()) => writeln!(to, "            writable, and creates each name only once")?,
-                Err(error) => wrong.push(error.to_string()),
-            }
+        self.line("sink", store.describe())?;
+        if self.connect {
+            let verified = runtime()?.block_on(verify(store.as_ref()));
+            self.answer(verified.map(|()| "writable, and creates each name only once".to_owned()))?;
         }
+        Ok(())
     }
-    if let Some(corrections) = &config.corrections {
-        corrections.check(&config)?;
-        #[cfg(not(feature = "kafka"))]
-        writeln!(to, "corrections a file")?;
+
+    fn corrections(&mut self, config: &Config, corrections: &CorrectionsConfig) -> anyhow::Result<()> {
+        corrections.check(config)?;
         #[cfg(feature = "kafka")]
-        match corrections.kafka(&config)? {
-            Some(kafka) => {
-                writeln!(
-                    to,
-                    "corrections kafka, {} as group {}",
-                    kafka.topics.join(", "),
-                    kafka.group
-                )?;
-                if args.connect {
-                    match examine(&kafka) {
-                        Ok(found) => writeln!(to, "            {found}")?,
-                        Err(error) => wrong.push(error.to_string()),
-                    }
-                }
-            }
-            None => writeln!(to, "corrections a file")?,
+        if let Some(kafka) = corrections.kafka(config)? {
+            self.kafka("corrections", &kafka)?;
+            return Ok(());
         }
+        self.line("corrections", "a file")?;
+        Ok(())
     }
-    if wrong.is_empty() {
-        writeln!(to, "ok")?;
-        return Ok(());
+
+    /// Prints a group of topics and, if asked, what its brokers have of them.
+    #[cfg(feature = "kafka")]
+    fn kafka(&mut self, part: &str, kafka: &KafkaConfig) -> io::Result<()> {
+        let topics = kafka.topics.join(", ");
+        self.line(part, format_args!("kafka, {topics} as group {}", kafka.group))?;
+        if self.connect {
+            self.answer(examine(kafka))?;
+        }
+        Ok(())
     }
-    Err(Coded(Failure::Found, wrong.join("\n       ")).into())
 }
 
 /// Connects to the brokers and finds each topic.
