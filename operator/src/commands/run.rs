@@ -109,11 +109,46 @@ impl std::fmt::Display for Summary {
     }
 }
 
-/// Runs until the end, a signal, or a failure.
+/// What a source says before its first record.
+struct Opening {
+    start: Start,
+    /// The id of the cluster.
+    cluster: Option<String>,
+    /// The logs as they are now, if the run ends where they end.
+    until: Option<Vec<LogRange>>,
+    login: Option<Login>,
+}
+
+/// Asks the source. Waits for unavailable brokers until the stop is requested.
 #[cfg_attr(
     not(feature = "kafka"),
     expect(unused_variables, reason = "only a consumer uses them")
 )]
+fn open(
+    source: &SourceConfig,
+    until_end: bool,
+    fetch: usize,
+    commands: &Sender<Command>,
+    stop: &Stop,
+) -> anyhow::Result<Opening> {
+    Ok(match source {
+        #[cfg(feature = "kafka")]
+        SourceConfig::Kafka(kafka) => Opening {
+            start: kafka.start,
+            cluster: identity(kafka, stop, None)?,
+            until: until_end.then(|| logs(kafka, stop, None)).transpose()?,
+            login: Some(Login::new(kafka, fetch, commands.clone())?),
+        },
+        SourceConfig::Files(_) | SourceConfig::Messages(_) => Opening {
+            start: Start::Earliest,
+            cluster: None,
+            until: None,
+            login: None,
+        },
+    })
+}
+
+/// Runs until the end, a signal, or a failure.
 pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) -> anyhow::Result<Summary> {
     let source = config
         .source
@@ -140,20 +175,12 @@ pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) 
     let fetch = eighth * FETCH_EIGHTHS;
     let budget = Budget::new(eighth * LANE_EIGHTHS);
     let started = Instant::now();
-    let (start, cluster, until) = match source {
-        #[cfg(feature = "kafka")]
-        SourceConfig::Kafka(kafka) => {
-            let cluster = identity(kafka, &stop, None)?;
-            let until = until_end.then(|| logs(kafka, &stop, None)).transpose()?;
-            (kafka.start, cluster, until)
-        }
-        SourceConfig::Files(_) | SourceConfig::Messages(_) => (Start::Earliest, None, None),
-    };
-    let login = match source {
-        #[cfg(feature = "kafka")]
-        SourceConfig::Kafka(kafka) => Some(Login::new(kafka, fetch, commands.clone())?),
-        SourceConfig::Files(_) | SourceConfig::Messages(_) => None,
-    };
+    let Opening {
+        start,
+        cluster,
+        until,
+        login,
+    } = open(source, until_end, fetch, &commands, &stop)?;
     let telemetry = Telemetry::new(&config.telemetry, runtime.handle())?;
     let engine_version = |built: &BuiltEngine| {
         let engine = Arc::clone(&built.engine);
