@@ -29,7 +29,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::cursor::Cursor;
 use crate::fields::{Fields, Mapping, default_required};
-use crate::registry::{Catalogue, Language, Open, RegistryConfig, Schema, Unavailable, read_file, schema_id};
+use crate::registry::{
+    Catalogue, CompileError, Language, Open, RegistryConfig, Schema, Unavailable, read_file, schema_id,
+};
 use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, PayloadError};
 use shape::Shape;
 
@@ -83,9 +85,9 @@ impl AvroConfig {
                     text: read_file(path)?,
                     references: Vec::new(),
                 };
-                let shape = shape(&schema).map_err(|why| FormatError::SchemaFile {
+                let shape = shape(&schema).map_err(|error| FormatError::SchemaFile {
                     path: path.display().to_string(),
-                    why,
+                    why: error.to_string(),
                 })?;
                 Schemata::Given(shape, self.schema_id)
             }
@@ -106,9 +108,9 @@ impl AvroConfig {
     }
 }
 
-fn shape(schema: &Schema) -> Result<Shape, String> {
+fn shape(schema: &Schema) -> Result<Shape, CompileError> {
     if schema.language != Language::Avro {
-        return Err("it is not written in Avro".to_owned());
+        return Err(CompileError::Language("Avro"));
     }
     Shape::compile(schema)
 }

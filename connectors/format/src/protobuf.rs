@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cursor::Cursor;
 use crate::fields::{Fields, Mapping, default_required};
-use crate::registry::{Catalogue, Open, RegistryConfig, Unavailable, schema_id, schema_path};
+use crate::registry::{Catalogue, CompileError, Open, RegistryConfig, Unavailable, schema_id, schema_path};
 use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, PayloadError};
 use plan::Message;
 
@@ -101,9 +101,9 @@ impl ProtobufConfig {
                 Ok(File::new(&compile::schema(schema)?, &root))
             })),
             (None, Some(path)) => {
-                let wrong = |why| FormatError::SchemaFile {
+                let wrong = |error: CompileError| FormatError::SchemaFile {
                     path: path.display().to_string(),
-                    why,
+                    why: error.to_string(),
                 };
                 let file = compile::file(path).map_err(wrong)?;
                 match self.schema_id {

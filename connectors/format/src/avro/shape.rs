@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use apache_avro::Schema as Avro;
 use apache_avro::schema::{InnerDecimalSchema, Name, UuidSchema};
 
-use crate::registry::Schema;
+use crate::registry::{CompileError, Schema};
 
 /// Maximum nesting of types. A JSON parser allows half as many.
 const MAX_DEPTH: usize = 256;
@@ -56,10 +56,10 @@ impl Shape {
     ///
     /// # Errors
     /// The problem in the schema.
-    pub(crate) fn compile(schema: &Schema) -> Result<Self, String> {
+    pub(crate) fn compile(schema: &Schema) -> Result<Self, CompileError> {
         let references = schema.references.iter().map(|reference| &reference.text);
-        let (main, others) =
-            Avro::parse_str_with_list(&schema.text, references).map_err(|error| error.to_string())?;
+        let (main, others) = Avro::parse_str_with_list(&schema.text, references)
+            .map_err(|error| CompileError::Syntax(error.to_string()))?;
         let mut compiler = Compiler::default();
         for schema in others.iter().chain([&main]) {
             compiler.define(schema, None, 0)?;
@@ -132,7 +132,12 @@ const fn name_of(schema: &Avro) -> Option<&Name> {
 
 impl<'a> Compiler<'a> {
     /// Records where named types are defined.
-    fn define(&mut self, schema: &'a Avro, within: Option<&'a str>, depth: usize) -> Result<(), String> {
+    fn define(
+        &mut self,
+        schema: &'a Avro,
+        within: Option<&'a str>,
+        depth: usize,
+    ) -> Result<(), CompileError> {
         deep(depth)?;
         if let Some(name) = name_of(schema) {
             let full = name.fully_qualified_name(within).into_owned();
@@ -156,7 +161,12 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn compile(&mut self, schema: &'a Avro, within: Option<&'a str>, depth: usize) -> Result<Id, String> {
+    fn compile(
+        &mut self,
+        schema: &'a Avro,
+        within: Option<&'a str>,
+        depth: usize,
+    ) -> Result<Id, CompileError> {
         deep(depth)?;
         if let Avro::Ref { name } = schema {
             let full = name.fully_qualified_name(within).into_owned();
@@ -166,7 +176,7 @@ impl<'a> Compiler<'a> {
             let (schema, within) = *self
                 .defined
                 .get(&full)
-                .ok_or_else(|| format!("it refers to {full}, which is not defined"))?;
+                .ok_or_else(|| CompileError::Undefined(full.to_string()))?;
             return self.compile(schema, within, depth + 1);
         }
         let name = name_of(schema).map(|name| name.fully_qualified_name(within).into_owned());
@@ -183,7 +193,12 @@ impl<'a> Compiler<'a> {
         Ok(id)
     }
 
-    fn kind(&mut self, schema: &'a Avro, within: Option<&'a str>, depth: usize) -> Result<Type, String> {
+    fn kind(
+        &mut self,
+        schema: &'a Avro,
+        within: Option<&'a str>,
+        depth: usize,
+    ) -> Result<Type, CompileError> {
         let fixed = |size: usize| Type::Skipped(size);
         Ok(match schema {
             Avro::Null => Type::Null,
@@ -227,18 +242,18 @@ impl<'a> Compiler<'a> {
                             let id = self.compile(&field.schema, within, depth + 1)?;
                             Ok((field.name.clone(), id))
                         })
-                        .collect::<Result<_, String>>()?,
+                        .collect::<Result<_, CompileError>>()?,
                 )
             }
             // `compile` resolves these.
-            Avro::Ref { name } => return Err(format!("it refers to {name}, which is not defined")),
+            Avro::Ref { name } => return Err(CompileError::Undefined(name.to_string())),
         })
     }
 }
 
-fn deep(depth: usize) -> Result<(), String> {
+fn deep(depth: usize) -> Result<(), CompileError> {
     if depth > MAX_DEPTH {
-        return Err("its types are nested too deeply".to_owned());
+        return Err(CompileError::Depth);
     }
     Ok(())
 }

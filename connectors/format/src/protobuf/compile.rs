@@ -7,7 +7,7 @@ use prost_reflect::{DescriptorPool, FileDescriptor, MessageDescriptor};
 use protox::Compiler;
 use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver, IncludeFileResolver};
 
-use crate::registry::{Language, Schema};
+use crate::registry::{CompileError, Language, Schema};
 
 /// The file name for a registry's schema, which has none of its own.
 const MAIN: &str = "lethe-schema.proto";
@@ -41,9 +41,9 @@ message Decimal { bytes value = 1; uint32 precision = 2; int32 scale = 3; }
 ///
 /// # Errors
 /// The problem in the schema.
-pub(super) fn schema(schema: &Schema) -> Result<FileDescriptor, String> {
+pub(super) fn schema(schema: &Schema) -> Result<FileDescriptor, CompileError> {
     if schema.language != Language::Protobuf {
-        return Err("it is not written in Protobuf".to_owned());
+        return Err(CompileError::Language("Protobuf"));
     }
     let builtin = CONFLUENT
         .iter()
@@ -65,17 +65,17 @@ pub(super) fn schema(schema: &Schema) -> Result<FileDescriptor, String> {
 ///
 /// # Errors
 /// The problem in the file.
-pub(super) fn file(path: &Path) -> Result<FileDescriptor, String> {
+pub(super) fn file(path: &Path) -> Result<FileDescriptor, CompileError> {
     if path.extension().is_none_or(|extension| extension != "proto") {
-        let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+        let bytes = std::fs::read(path)?;
         let pool = DescriptorPool::decode(bytes.as_slice())
-            .map_err(|error| format!("is neither named .proto nor a FileDescriptorSet: {error}"))?;
-        return pool.files().last().ok_or_else(|| "contains no file".to_owned());
+            .map_err(|error| CompileError::Descriptors(error.to_string()))?;
+        return pool.files().last().ok_or(CompileError::NoFile);
     }
     let name = path
         .file_name()
         .and_then(|name| name.to_str())
-        .ok_or_else(|| "its name is not UTF-8".to_owned())?;
+        .ok_or(CompileError::FileName)?;
     let folder = path.parent().unwrap_or_else(|| Path::new(""));
     let folder = if folder.as_os_str().is_empty() {
         Path::new(".")
@@ -92,31 +92,31 @@ pub(super) fn file(path: &Path) -> Result<FileDescriptor, String> {
 ///
 /// # Errors
 /// An error if none has that name, or there are several.
-pub(super) fn message(file: &FileDescriptor, name: Option<&str>) -> Result<MessageDescriptor, String> {
+pub(super) fn message(file: &FileDescriptor, name: Option<&str>) -> Result<MessageDescriptor, CompileError> {
     match name {
-        Some(name) => file.parent_pool().get_message_by_name(name).ok_or_else(|| {
-            format!("has no message {name}: set its full name, with the package, as `message`")
-        }),
+        Some(name) => file
+            .parent_pool()
+            .get_message_by_name(name)
+            .ok_or_else(|| CompileError::MessageMissing(name.to_owned())),
         None => {
             let mut messages = file.messages();
             match (messages.next(), messages.next()) {
                 (Some(only), None) => Ok(only),
-                (None, _) => Err("has no message".to_owned()),
-                (Some(_), Some(_)) => Err("has several messages: set one as `message`".to_owned()),
+                (None, _) => Err(CompileError::NoMessage),
+                (Some(_), Some(_)) => Err(CompileError::SeveralMessages),
             }
         }
     }
 }
 
-fn compile(resolver: impl FileResolver + 'static, name: &str) -> Result<FileDescriptor, String> {
+fn compile(resolver: impl FileResolver + 'static, name: &str) -> Result<FileDescriptor, CompileError> {
     let mut compiler = Compiler::with_file_resolver(resolver);
     compiler
         .include_imports(true)
         .open_file(name)
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| CompileError::Syntax(error.to_string()))?;
     let pool = compiler.descriptor_pool();
-    pool.get_file_by_name(name)
-        .ok_or_else(|| "it compiled to nothing".to_owned())
+    pool.get_file_by_name(name).ok_or(CompileError::Empty)
 }
 
 /// Files in memory.

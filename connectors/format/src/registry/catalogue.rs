@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use super::{Schema, SchemaError, Schemas, Unavailable};
+use super::{CompileError, Schema, SchemaError, Schemas, Unavailable};
 use crate::PayloadError;
 
 /// How long a negative response is cached. A registry may learn of a schema a moment after the records that
@@ -18,7 +18,7 @@ const NOES: usize = 16_384;
 /// What a schema was made into, or why no record can be read by it.
 pub(crate) type Entry<C> = Result<Arc<C>, PayloadError>;
 
-type Compile<C> = Box<dyn Fn(&Schema) -> Result<C, String> + Send + Sync>;
+type Compile<C> = Box<dyn Fn(&Schema) -> Result<C, CompileError> + Send + Sync>;
 
 /// The schemas of a registry that were fetched so far.
 pub(crate) struct Catalogue<C> {
@@ -46,7 +46,7 @@ struct Asked {
 impl<C> Catalogue<C> {
     pub(crate) fn new(
         schemas: Arc<dyn Schemas>,
-        compile: impl Fn(&Schema) -> Result<C, String> + Send + Sync + 'static,
+        compile: impl Fn(&Schema) -> Result<C, CompileError> + Send + Sync + 'static,
     ) -> Self {
         Self {
             schemas,
@@ -84,9 +84,9 @@ impl<C> Catalogue<C> {
 
     /// Compiles the schema. Schema compilers are large third-party programs: if one panics, only the schema's
     /// records fail, not the stream.
-    fn ready(&self, schema: &Schema) -> Result<Arc<C>, String> {
+    fn ready(&self, schema: &Schema) -> Result<Arc<C>, CompileError> {
         catch_unwind(AssertUnwindSafe(|| (self.compile)(schema)))
-            .unwrap_or_else(|_| Err("its compiler panicked".to_owned()))
+            .unwrap_or_else(|_| Err(CompileError::Panicked))
             .map(Arc::new)
     }
 
@@ -105,7 +105,7 @@ impl<C> Catalogue<C> {
         }
         let entry = match self.schemas.schema(id) {
             Ok(schema) => self.ready(&schema).map_err(|why| {
-                asked.warn(id, &why);
+                asked.warn(id, &why.to_string());
                 PayloadError::UnusableSchema
             }),
             Err(SchemaError::NotFound) => {

@@ -8,6 +8,7 @@
 //! This module does no networking: implementations of [`Schemas`] do.
 
 mod catalogue;
+mod compile_error;
 mod config;
 mod frame;
 
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use crate::FormatError;
 
 pub(crate) use catalogue::Catalogue;
+pub(crate) use compile_error::CompileError;
 pub use config::RegistryConfig;
 pub(crate) use frame::{schema_id, schema_path};
 
