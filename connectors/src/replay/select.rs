@@ -20,7 +20,7 @@ use crate::store::{Store, StoreError};
 /// assert!(code.has("invalid_payload:note_id") && code.has("invalid_payload:note_id:required"));
 /// assert!(!code.has("invalid_payload:text:required"));
 /// assert!("invalid_paylod".parse::<Code>().is_err());
-/// # Ok::<(), String>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code(String);
