@@ -5,6 +5,7 @@ mod scan;
 
 use std::error::Error;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rdkafka::client::{ClientContext, OAuthToken};
@@ -47,6 +48,9 @@ pub struct Cluster {
 /// Keeps the most informative error that librdkafka reported.
 struct Listener {
     last: Mutex<Option<(Code, String)>>,
+    /// Whether the brokers refuse the group. librdkafka looks for the coordinator from the start and reports
+    /// a refusal once, so it may arrive during a request that needs no group.
+    group_refused: AtomicBool,
     login: Login,
 }
 
@@ -74,6 +78,10 @@ impl ClientContext for Listener {
         let (Some(code), Ok(mut last)) = (error.rdkafka_error_code(), self.last.lock()) else {
             return;
         };
+        if code == Code::GroupAuthorizationFailed {
+            self.group_refused.store(true, Ordering::Relaxed);
+            return;
+        }
         // A closed connection after a refused login or handshake is less informative than the refusal, and
         // "all brokers down" less than the error before it.
         let keep = match &*last {
@@ -86,12 +94,17 @@ impl ClientContext for Listener {
     }
 }
 
+/// What a request needs beside a broker.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Needs {
+    Nothing,
+    /// The right to use the group.
+    Group,
+}
+
 /// Returns whether the code names the cause.
 const fn told_why(code: Code) -> bool {
-    matches!(
-        code,
-        Code::Authentication | Code::SSL | Code::GroupAuthorizationFailed
-    )
+    matches!(code, Code::Authentication | Code::SSL)
 }
 
 impl ConsumerContext for Listener {}
@@ -111,6 +124,7 @@ impl Cluster {
         client.remove("group.instance.id");
         let listener = Listener {
             last: Mutex::default(),
+            group_refused: AtomicBool::new(false),
             login: config.login(),
         };
         let client = client
@@ -145,7 +159,7 @@ impl Cluster {
     /// [`KafkaClientError::Unreachable`], [`KafkaClientError::Login`], [`KafkaClientError::Tls`].
     pub fn id(&self) -> Result<Option<String>, KafkaClientError> {
         // Metadata first, since a request for the id alone does not tell why it fails.
-        self.ask("asking for the brokers", |step| {
+        self.ask("asking for the brokers", Needs::Nothing, |step| {
             self.client.fetch_metadata(Some(""), step).or_else(|error| {
                 // The brokers reported that a topic with an empty name does not exist, so they responded.
                 match code(&error) {
@@ -170,7 +184,7 @@ impl Cluster {
     /// # Errors
     /// [`KafkaClientError::TopicMissing`], [`KafkaClientError::TopicDenied`], or why no broker responded.
     pub fn topic(&self, name: &str) -> Result<TopicInfo, KafkaClientError> {
-        let metadata: Metadata = self.ask("asking for the topic", |step| {
+        let metadata: Metadata = self.ask("asking for the topic", Needs::Nothing, |step| {
             self.client.fetch_metadata(Some(name), step)
         })?;
         let missing = || KafkaClientError::TopicMissing {
@@ -209,7 +223,7 @@ impl Cluster {
     /// # Errors
     /// Why no broker responded.
     pub fn topic_ids(&self, names: &[&str]) -> Result<TopicIds, KafkaClientError> {
-        self.ask("asking for topic ids", |step| {
+        self.ask("asking for topic ids", Needs::Nothing, |step| {
             topic_ids(self.client.client(), names, step)
         })
     }
@@ -219,7 +233,7 @@ impl Cluster {
     /// # Errors
     /// [`KafkaClientError::TopicDenied`], or why no broker responded.
     pub fn watermarks(&self, topic: &str, partition: i32) -> Result<(i64, i64), KafkaClientError> {
-        self.ask("asking for watermarks", |step| {
+        self.ask("asking for watermarks", Needs::Nothing, |step| {
             self.client.fetch_watermarks(topic, partition, step)
         })
         .map_err(|problem| denied(problem, topic, &self.group))
@@ -232,7 +246,7 @@ impl Cluster {
     /// [`KafkaClientError::GroupDenied`], [`KafkaClientError::TopicDenied`], or why no broker responded.
     pub fn committed(&self, topic: &str, partition: i32) -> Result<Option<i64>, KafkaClientError> {
         let offsets = self
-            .ask("asking for committed offsets", |step| {
+            .ask("asking for committed offsets", Needs::Group, |step| {
                 let mut list = TopicPartitionList::new();
                 list.add_partition(topic, partition);
                 self.client.committed_offsets(list, step)
@@ -279,6 +293,7 @@ impl Cluster {
     fn ask<T>(
         &self,
         what: &'static str,
+        needs: Needs,
         mut question: impl FnMut(Duration) -> Result<T, KafkaError>,
     ) -> Result<T, KafkaClientError> {
         let started = Instant::now();
@@ -301,10 +316,14 @@ impl Cluster {
                     Code::Authentication if no_token.is_some() => {}
                     Code::Authentication => return Err(self.refused(reason)),
                     Code::SSL => return Err(KafkaClientError::Tls { reason }),
-                    // Otherwise only the missing coordinator would show it.
-                    Code::GroupAuthorizationFailed => return Err(KafkaClientError::Broker { what, code }),
                     _ => {}
                 }
+            }
+            // Otherwise only the missing coordinator would show it.
+            if needs == Needs::Group && self.client.context().group_refused.load(Ordering::Relaxed) {
+                return Err(KafkaClientError::GroupDenied {
+                    group: self.group.clone(),
+                });
             }
             let waiting = matches!(
                 error,
