@@ -27,7 +27,7 @@ const MAX_DECODED: Limit = Limit {
 /// They could multiply without end.
 const MAX_RUN: Limit = Limit {
     least: 4 << 20,
-    each: 640,
+    each: 512,
     most: 1 << 30,
 };
 /// Maximum number of objects of a document, including nested ones. Each takes some hundred bytes of memory.

@@ -117,7 +117,7 @@ pub(super) fn large(
 /// Returns how often an item that the reader counts as `bytes` can be run in a file of `size` bytes, close to
 /// its limit.
 pub(super) const fn runs(size: usize, bytes: usize) -> usize {
-    ((4 << 20) + 640 * size) / bytes * 9 / 10
+    ((4 << 20) + 512 * size) / bytes * 9 / 10
 }
 
 /// Returns a map of codes to Unicode with these lines between its head and its end.
