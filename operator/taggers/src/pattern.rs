@@ -196,13 +196,19 @@ impl Pattern {
     /// Finds everything in a note, free of overlaps, in order.
     fn find(&self, s: &Scan<'_>, out: &mut Hits) {
         out.found.clear();
-        out.url_end = 0;
+        (out.url_end, out.age_cue, out.phone_cue) = (0, 0, 0);
         for i in s.positions() {
             let tok = s.tok(i);
             if tok.digits() {
                 self.number(s, i, out);
             } else if tok.letters() {
-                if tok.is(ACTIVE) || tok.cue != 0 {
+                if tok.is(ACTIVE | age::CUES) || tok.cue != 0 {
+                    if tok.is(age::CUES) {
+                        out.age_cue = i;
+                    }
+                    if tok.is(phone::CUES) {
+                        out.phone_cue = i;
+                    }
                     self.word(s, i, out);
                 }
                 if s.tok(i + 1).glued() && !tok.glued() {
@@ -218,37 +224,40 @@ impl Pattern {
     /// Runs the recognisers for a digit run.
     fn number(&self, s: &Scan<'_>, i: usize, out: &mut Hits) {
         let on = &self.config;
+        let (tok, next) = (s.tok(i), s.tok(i + 1));
         let inside = s.continues(i);
         if on.dates {
             if !inside {
-                let before = out.found.len();
-                date::at(s, i, out);
-                if on.ids
-                    && out.found.len() > before
-                    && let Some(&date) = out.found.last()
-                {
-                    user::behind_date(s, date.last, out);
+                if date::may_begin(tok, next) {
+                    let before = out.found.len();
+                    date::at(s, i, out);
+                    if on.ids
+                        && out.found.len() > before
+                        && let Some(&date) = out.found.last()
+                    {
+                        user::behind_date(s, date.last, out);
+                    }
                 }
             } else if s.before(i, 1).mark(b'-') && s.before(i, 3).mark(b'/') {
                 // The second date of "03/12-03/15".
                 date::at(s, i, out);
             }
-            if s.tok(i).len == 4 {
+            if tok.len == 4 {
                 year::at(s, i, out);
             }
         }
-        if on.phones && s.tok(i).len > 1 && !s.before(i, 1).mark(b'+') || s.tok(i).value == 1 {
+        if on.phones && tok.len > 1 && !s.before(i, 1).mark(b'+') || tok.value == 1 {
             phone::at(s, i, out);
         }
-        if on.ages && s.tok(i).len <= 3 {
+        if on.ages && tok.len <= 3 && age::may_be_at(s, i, out) {
             age::at(s, i, out);
         }
         if !inside {
             if on.ids {
                 shapes::alone(s, i, out);
             }
-            if on.net {
-                if s.tok(i + 1).mark(b'.') {
+            if on.net && next.glued() {
+                if next.mark(b'.') {
                     net::ipv4(s, i, out);
                 }
                 if net::may_be_hexadecimal(s, i) {
@@ -257,10 +266,10 @@ impl Pattern {
             }
         }
         if on.places {
-            if s.tok(i).len == 5 {
+            if tok.len == 5 {
                 place::postal(s, i, out);
             }
-            if !inside {
+            if !inside && s.has_streets() {
                 street::american(s, i, out);
             }
         }

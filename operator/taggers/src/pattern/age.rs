@@ -8,6 +8,21 @@ use super::lexicon::class;
 use super::scan::{Gap, Scan};
 use super::{Hits, Kind};
 
+/// Words that announce an age: "age", "died".
+pub(crate) const CUES: u64 = class::AGE_CUE | class::LIFE;
+/// The most tokens between such a word and the number, and one.
+const CUE_REACH: usize = 5;
+
+/// Returns whether an age may start at digit run `i`: a word or one of its marks follows, or a cue precedes.
+pub(crate) fn may_be_at(s: &Scan<'_>, i: usize, out: &Hits) -> bool {
+    let next = s.tok(i + 1);
+    next.letters() || matches!(next.mark, b'-' | b'\'' | b'/') || is_cue_near(i, out)
+}
+
+fn is_cue_near(i: usize, out: &Hits) -> bool {
+    i - out.age_cue <= CUE_REACH
+}
+
 /// Adds the age whose number starts at token `i`: a digit run or a number word.
 pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
     // "5-1/2-year-old": the numbers belong together.
@@ -27,16 +42,17 @@ pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
     let spelled = s.tok(i).letters();
     let next = s.tok(last + 1);
     let worded = next.letters() || matches!(next.mark, b'-' | b'\'');
+    let cued = || is_cue_near(i, out).then(|| cued(s, i, last, value)).flatten();
     if !worded {
         // All forms but one have a word after the number.
-        if let Some(score) = cued(s, i, last, value).filter(|&score| !spelled || score > 0.8) {
+        if let Some(score) = cued().filter(|&score| !spelled || score > 0.8) {
             out.push(i, last, Kind::Age, score, "age.cue");
         }
     } else if let Some((score, rule)) = old(s, last) {
         out.push(i, last, Kind::Age, score, rule);
     } else if let Some((unit, score)) = spanish(s, i, last) {
         out.push(i, unit, Kind::Age, score, "age.spanish");
-    } else if let Some(score) = cued(s, i, last, value) {
+    } else if let Some(score) = cued() {
         if !spelled || score > 0.8 {
             out.push(i, last, Kind::Age, score, "age.cue");
         }

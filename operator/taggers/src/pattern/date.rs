@@ -1,7 +1,7 @@
 //! Dates in figures: `03/18/2022`, `18.03.22`, `2022-03-18`, `12-III-2004`, `03/2022`, `3/18`, `20220318`.
 
 use super::lexicon::class;
-use super::scan::{Gap, Scan};
+use super::scan::{Gap, Scan, Tok};
 use super::{Hits, Kind};
 
 /// A numeric date that starts at a token.
@@ -18,6 +18,11 @@ const DAY: std::ops::RangeInclusive<u32> = 1..=31;
 const MONTH: std::ops::RangeInclusive<u32> = 1..=12;
 /// The years that occur in notes.
 pub(crate) const YEAR: std::ops::RangeInclusive<u32> = 1850..=2100;
+
+/// Returns whether a numeric date may start at digit run `tok` before `next`.
+pub(crate) fn may_begin(tok: &Tok, next: &Tok) -> bool {
+    tok.len == 8 || matches!(next.mark, b'/' | b'-' | b'.')
+}
 
 /// Adds the numeric date that starts at digit run `i`.
 pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
@@ -102,7 +107,7 @@ fn whole_by(s: &Scan<'_>, i: usize, mark: u8, second: usize) -> Option<Numeric> 
             None
         };
     }
-    let small = |t: &super::scan::Tok| t.number(1..=2, DAY);
+    let small = |t: &Tok| t.number(1..=2, DAY);
     let day_month = small(a) && small(b) && (MONTH.contains(&a.value) || MONTH.contains(&b.value));
     if a.number(4..=4, YEAR) && b.number(1..=2, MONTH) && small(c) {
         return found(0.98, "date.iso");

@@ -61,7 +61,7 @@ pub(crate) fn extension_or_short(s: &Scan<'_>, i: usize, out: &mut Hits) {
     let short = (4..=6).contains(&s.tok(i).len) && !s.goes_on(i) && !s.measured(i);
     let one = s.before(i, 1);
     if seven {
-        let cue = cue(s, i);
+        let cue = cue(s, i, out);
         let score = match cue {
             // "(298-2350)" after a unit and "normal: 751-1560" are ranges.
             Cue::None

@@ -24,17 +24,20 @@ pub(crate) enum Cue {
 /// Adds the number that starts at token `i`: a digit run, `(` or `+`.
 pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
     let tok = s.tok(i);
+    // Only a country code has one digit. The area code follows it, after at most a punctuation mark and a
+    // bracket.
+    let is_code = tok.digits() && tok.len == 1;
+    if is_code && !(1..=3).any(|ahead| s.tok(i + ahead).digits() && s.tok(i + ahead).len >= 3) {
+        return;
+    }
     if tok.digits()
         && (s.continues(i) || matches!(s.before(i, 1).mark, b'$' | b'#') && tok.glued())
         && !prefixed(s, i)
     {
         return;
     }
-    let found = if tok.digits() && tok.len == 1 {
-        // Only a country code has one digit. The area code follows it, after at most a punctuation mark and a
-        // bracket.
-        let area = (1..=3).any(|ahead| s.tok(i + ahead).digits() && s.tok(i + ahead).len >= 3);
-        if area { american(s, i) } else { None }
+    let found = if is_code {
+        american(s, i)
     } else {
         american(s, i)
             .or_else(|| spanish(s, i))
@@ -51,11 +54,11 @@ pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
     if extended.is_none() && (s.measured(last) || s.tok(last + 1).glued() && s.tok(last + 1).letters()) {
         return;
     }
-    if bare < 0.7 && s.before(i, 1).is(class::NUMBER_WORD) && cue(s, i) == Cue::None {
+    if bare < 0.7 && s.before(i, 1).is(class::NUMBER_WORD) && cue(s, i, out) == Cue::None {
         return;
     }
     let bare = if extended.is_some() { bare.max(0.9) } else { bare };
-    let cue = cue(s, i);
+    let cue = cue(s, i, out);
     let score = match cue {
         Cue::None if bare < 0.5 => return,
         Cue::None => bare,
@@ -364,12 +367,20 @@ pub(crate) fn extension(s: &Scan<'_>, last: usize) -> Option<usize> {
     (tok.digits() && tok.len <= 6 && tok.gap <= Gap::Line && !s.measured(at)).then_some(at)
 }
 
+/// Words that announce a number: "phone", "fax", "page".
+pub(crate) const CUES: u64 = class::FAX | class::PAGER | class::PHONE | class::EXTENSION | class::REACH;
+/// The most tokens from such a word to the number.
+const CUE_REACH: usize = 10;
+
 /// Returns what the ten tokens before `i` announce. Another number, or the line before the last, ends the
 /// search.
-pub(crate) fn cue(s: &Scan<'_>, i: usize) -> Cue {
+pub(crate) fn cue(s: &Scan<'_>, i: usize, out: &Hits) -> Cue {
+    if i - out.phone_cue > CUE_REACH && !s.word_is(i - 1, "at") {
+        return Cue::None;
+    }
     let mut lines = 0;
     let mut weak = Cue::None;
-    for back in 1..=10 {
+    for back in 1..=CUE_REACH {
         let following = s.tok(i - back + 1);
         lines += u8::from(following.gap >= Gap::Line);
         if lines > 1 || following.gap == Gap::Paragraph {

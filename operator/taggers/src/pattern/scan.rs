@@ -262,6 +262,11 @@ impl<'a> Scan<'a> {
         self.tok(i).letters() && words.iter().any(|word| self.word_is(i, word))
     }
 
+    /// Returns whether the note has a word that ends an American street's name.
+    pub(crate) fn has_streets(&self) -> bool {
+        !self.streets.is_empty()
+    }
+
     /// Returns whether a word that ends an American street's name is at one of the tokens `from..to`. `from`
     /// must not decrease from call to call.
     pub(crate) fn has_street(&self, from: usize, to: usize) -> bool {

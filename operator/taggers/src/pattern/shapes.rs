@@ -11,13 +11,15 @@ use super::{Hits, Kind};
 
 /// Adds identifiers that need no cue at digit run or word `i`, the first of a run of tokens without blanks.
 pub(crate) fn alone(s: &Scan<'_>, i: usize, out: &mut Hits) {
-    let tok = s.tok(i);
-    if tok.digits() && social(s, i, out) {
+    let (tok, next) = (s.tok(i), s.tok(i + 1));
+    if tok.digits() && next.glued() && social(s, i, out) {
         return;
     }
-    if tok.digits() && tok.len <= 6 && s.tok(i + 1).digits() && groups(s, i, out)
-        || tok.letters() && iban(s, i, out)
+    if tok.digits() && tok.len <= 6 && next.digits() && groups(s, i, out) || tok.letters() && iban(s, i, out)
     {
+        return;
+    }
+    if tok.len < 5 && !next.glued() {
         return;
     }
     // Most runs have too few digits ahead, wherever they end.
