@@ -4,6 +4,8 @@
 //! with more votes, and on a tie the one whose member did better in cross-validation. The paper leaves
 //! further ties open; here the longer span wins, then the earlier one, then the lower label.
 
+use std::cmp::Reverse;
+
 use crate::overlap_resolver::OverlapResolver;
 use crate::{Annotation, Annotations, Decision, LabelId, MemberSet, Span};
 
@@ -119,7 +121,8 @@ impl Voting {
         let mut all: Vec<_> = predictions
             .flat_map(|(member, annotations)| annotations.iter().map(move |a| (member, a)))
             .collect();
-        all.sort_by_key(|&(member, a)| (a.span, a.label, member));
+        // In the order of each member's annotations, so that sorting only merges them.
+        all.sort_by_key(|&(member, a)| (a.span.start(), Reverse(a.span.end()), a.label, member));
         let same = |a: &(usize, &Annotation), b: &(usize, &Annotation)| {
             (a.1.span, a.1.label) == (b.1.span, b.1.label)
         };
