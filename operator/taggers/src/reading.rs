@@ -81,7 +81,8 @@ impl<'d, 'n> Reading<'d, 'n> {
         matcher: &mut Matcher<'d>,
         sought: Sought,
     ) -> Self {
-        let words = Words::new(note);
+        let mut words = Words::new(note);
+        let encoded = words.mask_encoded();
         let mut reading = Self {
             layout: vec![0; words.len()],
             found: Vec::new(),
@@ -93,7 +94,7 @@ impl<'d, 'n> Reading<'d, 'n> {
             words,
             vocabulary,
         };
-        reading.lay_out();
+        reading.lay_out(encoded);
         reading.look_up(matcher, sought);
         reading
     }
@@ -131,7 +132,8 @@ impl<'d, 'n> Reading<'d, 'n> {
         }
     }
 
-    fn lay_out(&mut self) {
+    /// Determines the layout. `encoded` is the number of tokens that are no part of the text.
+    fn lay_out(&mut self, encoded: usize) {
         let words = &self.words;
         let (starts, ends) = (words.note.tokens.starts, words.note.tokens.ends);
         let (mut line, mut longest, mut capitals) = (0, 0, 0_usize);
@@ -179,8 +181,9 @@ impl<'d, 'n> Reading<'d, 'n> {
                 self.layout[i] |= ENDS_LINE;
             }
         }
-        self.all_lower = capitals * 100 < words.len();
-        self.spanish = spanish * 14 > words.len();
+        let of_text = words.len() - encoded;
+        self.all_lower = capitals * 100 < of_text;
+        self.spanish = spanish * 14 > of_text;
     }
 
     /// Returns the number of tokens.

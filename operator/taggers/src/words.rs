@@ -1,5 +1,7 @@
 //! A note's tokens folded once, with their case: the form in which rule members read the text.
 
+mod encoded;
+
 use lethe_core::{NoteView, Span, TokenKind};
 use lethe_text::fold_into;
 
@@ -62,6 +64,10 @@ impl Shape {
     #[inline]
     const fn byte(self) -> u8 {
         (self.0 >> 16) as u8
+    }
+
+    const fn with(self, case: Case) -> Self {
+        Self(self.0 & !7 | case as u32)
     }
 }
 

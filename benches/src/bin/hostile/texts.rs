@@ -99,7 +99,7 @@ pub(crate) fn all() -> Vec<(&'static str, Text)> {
             )
         })
         .collect();
-    let made: [(&str, Write); 10] = [
+    let made: [(&str, Write); 11] = [
         ("accented words", |_, out| out.push_str("ñandú ")),
         ("emoji", |_, out| out.push_str("👩🏽\u{200d}⚕️")),
         ("zero-width blanks", |_, out| out.push_str("a\u{200b}")),
@@ -122,9 +122,10 @@ pub(crate) fn all() -> Vec<(&'static str, Text)> {
         ("table of numbers", |dice, out| {
             out.push_str(&format!("{},", dice.below(10_000)))
         }),
-        ("base64", |dice, out| {
-            const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-            out.push(char::from(ALPHABET[dice.below(64)]));
+        ("base64", |dice, out| out.push(digit_of_base64(dice))),
+        ("lines of base64", |dice, out| {
+            (0..76).for_each(|_| out.push(digit_of_base64(dice)));
+            out.push('\n');
         }),
         ("punctuation at random", |dice, out| {
             const MARKS: &[u8; 16] = b".,;:()[]'\"-/@#|+";
@@ -143,6 +144,11 @@ pub(crate) fn all() -> Vec<(&'static str, Text)> {
         (name, text)
     }));
     all
+}
+
+fn digit_of_base64(dice: &mut Dice) -> char {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char::from(ALPHABET[dice.below(64)])
 }
 
 /// Returns a capitalised word of seven letters.
