@@ -384,7 +384,9 @@ static CLASSES: [u32; 256] = {
             b'0'..=b'9' => 1 << 26,
             b'&' => 1 << 27,
             b'/' => 1 << 28,
-            SEPARATOR => 1 << 31,
+            // A mark follows a separator and a separator never does, so both can have one bit. Addresses are
+            // full of this mark, and keys are not.
+            SEPARATOR | b'@' => 1 << 31,
             _ => 1 << 29,
         };
         byte += 1;

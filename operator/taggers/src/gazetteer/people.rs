@@ -22,7 +22,7 @@ impl Gazetteer {
         while i < note.len() {
             if !note.may_begin_name(i)
                 || places.covers(i)
-                || note.is_single_letter(i) && (run.is_long_from(i, note) || note.is_no_initial(i))
+                || note.is_single_letter(i) && (note.is_no_initial(i) || run.is_long_from(i, note))
             {
                 i += 1;
                 continue;

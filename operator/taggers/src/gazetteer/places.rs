@@ -39,6 +39,13 @@ impl Sort {
     const fn bit(self) -> u8 {
         1 << self as u8
     }
+
+    /// The bits of the kinds that are reported.
+    const REPORTED: u8 = Self::Hospital.bit()
+        | Self::Organization.bit()
+        | Self::City.bit()
+        | Self::State.bit()
+        | Self::Country.bit();
 }
 
 /// The tokens that entries have taken, one bit per token.
@@ -136,42 +143,46 @@ impl Gazetteer {
             // Professions are common nouns: the context member requires cues.
             return None;
         }
-        if !capital {
+        if !capital || held & Sort::REPORTED == 0 {
             return None;
         }
         // "St. Jude mechanical valve", "Ochsner clamps": the maker of a device.
-        let brand = note.is_before_noun(last) || note.is_eponym(last);
-        let led = first > 0
-            && !note.ends_line(first - 1)
-            && matches!(
-                note.get(first - 1),
-                "at" | "to" | "from" | "in" | "en" | "al" | "el" | "del"
-            );
+        let brand = || note.is_before_noun(last) || note.is_eponym(last);
+        let led = || {
+            first > 0
+                && !note.ends_line(first - 1)
+                && matches!(
+                    note.get(first - 1),
+                    "at" | "to" | "from" | "in" | "en" | "al" | "el" | "del"
+                )
+        };
         if sorts(Sort::Hospital)
-            && (words > 1 || led || note.is(last + 1, Traits::INSTITUTION))
             && (words > 1 || found.distance == 0)
-            && !brand
+            && (words > 1 || note.is(last + 1, Traits::INSTITUTION) || led())
+            && !brand()
         {
             return Some((Sort::Hospital, 0.9, "gazetteer.hospital"));
         }
         let word_like = note.is(first, Traits::WORD | Traits::MEDICAL) && words == 1;
         let short = words == 1 && note.get(first).len() < 3;
-        let employs = first > 0
-            && matches!(
-                note.get(first - 1),
-                "at" | "for" | "by" | "from" | "with" | "the" | "en" | "para" | ":"
-            );
-        if sorts(Sort::Organization) && employs && (words > 1 || !word_like && !short) && !brand {
+        let employs = || {
+            first > 0
+                && matches!(
+                    note.get(first - 1),
+                    "at" | "for" | "by" | "from" | "with" | "the" | "en" | "para" | ":"
+                )
+        };
+        if sorts(Sort::Organization) && (words > 1 || !word_like && !short) && employs() && !brand() {
             return Some((Sort::Organization, 0.7, "gazetteer.organization"));
         }
-        let parted = self.place_follows(note, first) || self.state_follows(note, last);
+        let parted = || self.place_follows(note, first) || self.state_follows(note, last);
         let shapeless = note.is_shapeless(first);
         if sorts(Sort::State) && self.city_before(note, first) {
             return Some((Sort::State, 0.8, "gazetteer.state-after-city"));
         }
         if sorts(Sort::Country) {
             let surname = words == 1 && note.is(first, Traits::NAME);
-            let certain = parted || !(word_like || shapeless || surname) || words > 1;
+            let certain = words > 1 || !(word_like || shapeless || surname) || parted();
             let certain = certain || (shapeless && !word_like && !note.is(first, Traits::NAME));
             // "(España)", "Jaén. España": next to punctuation, a country that is also a surname is a country.
             let apart = first > 0
@@ -191,10 +202,7 @@ impl Gazetteer {
             return certain.then_some((Sort::Country, 0.7, "gazetteer.country"));
         }
         if sorts(Sort::State) {
-            let certain = parted
-                || words > 1
-                || !word_like && !note.is(first, Traits::NAME)
-                || self.city_before(note, first);
+            let certain = words > 1 || !word_like && !note.is(first, Traits::NAME) || parted();
             // Salamanca and New York are both a city and the region around it: the narrower is reported.
             let city = sorts(Sort::City) && self.vocabulary.inhabitants(found.entry) >= 100_000;
             let sort = if city { Sort::City } else { Sort::State };
@@ -202,14 +210,14 @@ impl Gazetteer {
         }
         if sorts(Sort::City) {
             return self
-                .city(note, found, parted, word_like)
+                .city(note, found, word_like)
                 .then_some((Sort::City, 0.6, "gazetteer.city"));
         }
         None
     }
 
     /// Finds a city, which needs "in", a state after it, or a size that makes another reading unlikely.
-    fn city(&self, note: &Reading<'_, '_>, found: &Match<'_>, parted: bool, word_like: bool) -> bool {
+    fn city(&self, note: &Reading<'_, '_>, found: &Match<'_>, word_like: bool) -> bool {
         let (first, last) = (found.first, found.last);
         let one = first == last;
         if self.state_follows(note, last) {
@@ -230,7 +238,7 @@ impl Gazetteer {
             return false;
         }
         let name = note.is(first, Traits::NAME) && one;
-        let size = self.vocabulary.inhabitants(found.entry);
+        let size = || self.vocabulary.inhabitants(found.entry);
         let shapeless = note.is_shapeless(first);
         if one && note.case(first) == Case::Upper && !shapeless {
             return false;
@@ -243,9 +251,9 @@ impl Gazetteer {
         if beside_name && name {
             return false;
         }
-        let brand = note.is_before_noun(last) || note.is_eponym(last);
+        let brand = || note.is_before_noun(last) || note.is_eponym(last);
         // "Mercy Hospital - Dayton" at a line's end.
-        let parted = parted
+        let parted = self.place_follows(note, first)
             || (first > 1
                 && note.get(first - 1) == "-"
                 && !note.words.glued(first - 1)
@@ -253,10 +261,13 @@ impl Gazetteer {
         match (parted, name, word_like) {
             (true, _, false) => true,
             (true, _, true) if shapeless => false,
-            (true, _, true) => size >= 50_000 && (!note.is(first, Traits::MEDICAL) || !brand && !shapeless),
+            (true, _, true) => {
+                size() >= 50_000 && (!note.is(first, Traits::MEDICAL) || !brand() && !shapeless)
+            }
             (false, false, false) => {
                 let amid =
                     first > 0 && matches!(note.get(first - 1), "a" | "an" | "the" | "with" | "and" | "using");
+                let size = size();
                 size >= 250_000 && !shapeless && !amid || (!one && size >= 30_000)
             }
             (false, true, false) => false,
