@@ -1,10 +1,15 @@
-//! Compiles the bundled lists, so that the program contains its dictionary and needs no source tree.
+//! Compiles and deflates the bundled lists, so that the program contains them and needs no source tree.
 
 // This build script uses only a part of it.
 #![allow(dead_code, unreachable_pub, missing_docs)]
 
+use std::error::Error;
+use std::io::Write as _;
 use std::path::Path;
 use std::{env, fs};
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 
 #[path = "src/builtin.rs"]
 mod builtin;
@@ -19,7 +24,7 @@ mod near;
 #[path = "src/source.rs"]
 mod source;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Box<dyn Error>> {
     let root = env::var("CARGO_MANIFEST_DIR")?;
     let root = Path::new(&root);
     println!("cargo::rerun-if-changed=lists");
@@ -28,7 +33,32 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .iter()
         .map(|id| source::List::read(&root.join("lists").join(id)))
         .collect::<Result<Vec<_>, _>>()?;
-    let out = Path::new(&env::var("OUT_DIR")?).join("builtin.dictionary");
-    fs::write(out, compile::compile(&lists)?)?;
+    let out = env::var("OUT_DIR")?;
+    let out = Path::new(&out);
+    fs::write(out.join("builtin.dictionary"), compile::compile(&lists)?)?;
+    let mut texts = format!("static TEXTS: [Text; {}] = [\n", builtin::LISTS.len());
+    for id in builtin::LISTS {
+        let [items, exceptions] = ["items", "exceptions"].map(|name| {
+            let to = out.join(format!("{id}-{name}"));
+            deflate(&root.join("lists").join(id).join(format!("{name}.txt")), &to)?;
+            Ok::<_, Box<dyn Error>>(format!("Deflated::new(include_bytes!({to:?}))"))
+        });
+        texts += &format!(
+            "Text {{ list: {id:?}, items: {}, exceptions: {} }},\n",
+            items?, exceptions?
+        );
+    }
+    fs::write(out.join("texts.rs"), texts + "];\n")?;
     Ok(())
+}
+
+/// Deflates a file; a missing one becomes an empty one.
+fn deflate(file: &Path, to: &Path) -> Result<(), Box<dyn Error>> {
+    let mut out = fs::File::create(to)?;
+    if file.exists() {
+        let mut encoder = ZlibEncoder::new(out, Compression::best());
+        encoder.write_all(&fs::read(file)?)?;
+        out = encoder.finish()?;
+    }
+    Ok(out.sync_data()?)
 }

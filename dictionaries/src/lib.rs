@@ -21,6 +21,7 @@ mod near;
 mod ordinary;
 mod read;
 mod source;
+mod text;
 
 pub use builtin::LISTS as BUILTIN_LISTS;
 pub use compile::{CompileError, MAX_LISTS, compile};
@@ -31,3 +32,4 @@ pub use matcher::{Match, Matcher, SlotKey};
 pub use ordinary::exemption;
 pub use read::LoadError;
 pub use source::{List, MatchMode, Role, Source, SourceError};
+pub use text::{exceptions, items};

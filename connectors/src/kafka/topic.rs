@@ -94,7 +94,7 @@ impl ClientContext for Listener {
     }
 }
 
-/// What a request needs beside a broker.
+/// What a request needs in addition to a broker.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Needs {
     Nothing,

@@ -12,6 +12,7 @@ mod tests;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use lethe_dictionaries::{exceptions, items};
 use lethe_text::fold;
 
 pub use self::states::STATES;
@@ -52,14 +53,8 @@ struct Place {
     telling: Vec<String>,
 }
 
-/// A list's kind, language, least number of an entry, its entries, and those that are ordinary words.
-type Shipped = (Sort, Option<Language>, u32, &'static str, &'static str);
-
-macro_rules! list {
-    ($name:literal, $file:literal) => {
-        include_str!(concat!("../../../dictionaries/lists/", $name, "/", $file))
-    };
-}
+/// A list's kind, language, least number of an entry, and name.
+type Shipped = (Sort, Option<Language>, u32, &'static str);
 
 const EN: Option<Language> = Some(Language::English);
 const ES: Option<Language> = Some(Language::Spanish);
@@ -68,95 +63,23 @@ const ES: Option<Language> = Some(Language::Spanish);
 const UNIVERSITIES: usize = 11;
 
 static SHIPPED: &[Shipped] = &[
-    (
-        Sort::City,
-        EN,
-        10_000,
-        list!("us-cities", "items.txt"),
-        list!("us-cities", "exceptions.txt"),
-    ),
-    (
-        Sort::City,
-        ES,
-        10_000,
-        list!("es-cities", "items.txt"),
-        list!("es-cities", "exceptions.txt"),
-    ),
-    (
-        Sort::City,
-        None,
-        300_000,
-        list!("world-cities", "items.txt"),
-        list!("world-cities", "exceptions.txt"),
-    ),
-    (Sort::Region, ES, 0, list!("es-provinces", "items.txt"), ""),
-    (
-        Sort::Region,
-        ES,
-        0,
-        list!("es-communities", "items.txt"),
-        list!("es-communities", "exceptions.txt"),
-    ),
-    (
-        Sort::Region,
-        None,
-        0,
-        list!("world-regions", "items.txt"),
-        list!("world-regions", "exceptions.txt"),
-    ),
-    (
-        Sort::Country,
-        EN,
-        0,
-        list!("countries-en", "items.txt"),
-        list!("countries-en", "exceptions.txt"),
-    ),
-    (
-        Sort::Country,
-        ES,
-        0,
-        list!("countries-es", "items.txt"),
-        list!("countries-es", "exceptions.txt"),
-    ),
-    (
-        Sort::Hospital,
-        EN,
-        0,
-        list!("us-hospitals", "items.txt"),
-        list!("us-hospitals", "exceptions.txt"),
-    ),
-    (
-        Sort::Hospital,
-        ES,
-        0,
-        list!("es-hospitals", "items.txt"),
-        list!("es-hospitals", "exceptions.txt"),
-    ),
-    (
-        Sort::Organization,
-        None,
-        0,
-        list!("organizations", "items.txt"),
-        list!("organizations", "exceptions.txt"),
-    ),
-    (
-        Sort::Organization,
-        None,
-        0,
-        list!("universities", "items.txt"),
-        list!("universities", "exceptions.txt"),
-    ),
-    (
-        Sort::Organization,
-        None,
-        0,
-        list!("health-insurers", "items.txt"),
-        list!("health-insurers", "exceptions.txt"),
-    ),
-    (Sort::Department, EN, 0, list!("departments-en", "items.txt"), ""),
-    (Sort::Department, ES, 0, list!("departments-es", "items.txt"), ""),
-    (Sort::Profession, EN, 0, list!("professions-en", "items.txt"), ""),
-    (Sort::Profession, ES, 0, list!("professions-es", "items.txt"), ""),
+    (Sort::City, EN, 10_000, "us-cities"),
+    (Sort::City, ES, 10_000, "es-cities"),
+    (Sort::City, None, 300_000, "world-cities"),
+    (Sort::Region, ES, 0, "es-provinces"),
+    (Sort::Region, ES, 0, "es-communities"),
+    (Sort::Region, None, 0, "world-regions"),
+    (Sort::Country, EN, 0, "countries-en"),
+    (Sort::Country, ES, 0, "countries-es"),
+    (Sort::Hospital, EN, 0, "us-hospitals"),
+    (Sort::Hospital, ES, 0, "es-hospitals"),
+    (Sort::Organization, None, 0, "organizations"),
+    (Sort::Organization, None, 0, "universities"),
+    (Sort::Organization, None, 0, "health-insurers"),
+    (Sort::Department, EN, 0, "departments-en"),
+    (Sort::Department, ES, 0, "departments-es"),
+    (Sort::Profession, EN, 0, "professions-en"),
+    (Sort::Profession, ES, 0, "professions-es"),
 ];
 
 /// Surrogates of places, institutions and professions.
@@ -180,10 +103,10 @@ impl Places {
     }
 
     fn add(&mut self, at: usize, shipped: &Shipped) {
-        let &(sort, language, least, items, exceptions) = shipped;
-        let barred: std::collections::HashSet<&str> = exceptions.lines().collect();
+        let &(sort, language, least, list) = shipped;
+        let barred: std::collections::HashSet<&str> = exceptions(list).lines().collect();
         let mut found = vec![];
-        for line in items.lines().filter(|line| !line.starts_with('#')) {
+        for line in items(list).lines().filter(|line| !line.starts_with('#')) {
             let (shown, number) = line.split_once('\t').unwrap_or((line, "0"));
             let folded = fold(shown);
             *self.members.entry(hash(&folded)).or_default() |= 1 << at;

@@ -5,20 +5,12 @@ mod shapes;
 
 use std::collections::HashSet;
 
+use lethe_dictionaries::{exceptions, items};
 use lethe_text::fold;
 
 use self::invented::Inventor;
 use self::shapes::Telling;
 use crate::chance::Chance;
-
-macro_rules! list {
-    ($name:literal) => {
-        list!($name, "items.txt")
-    };
-    ($name:literal, $file:literal) => {
-        include_str!(concat!("../../../dictionaries/lists/", $name, "/", $file))
-    };
-}
 
 /// The sex of a given name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -125,47 +117,41 @@ impl Pools {
         };
         Self {
             female: names(
-                list!("us-given-names-female"),
-                list!("es-given-names-female"),
-                list!("world-given-names"),
+                items("us-given-names-female"),
+                items("es-given-names-female"),
+                items("world-given-names"),
                 [
-                    list!("us-given-names-female", "exceptions.txt"),
-                    list!("world-given-names", "exceptions.txt"),
+                    exceptions("us-given-names-female"),
+                    exceptions("world-given-names"),
                 ],
             ),
             male: names(
-                list!("us-given-names-male"),
-                list!("es-given-names-male"),
-                list!("world-given-names"),
-                [
-                    list!("us-given-names-male", "exceptions.txt"),
-                    list!("world-given-names", "exceptions.txt"),
-                ],
+                items("us-given-names-male"),
+                items("es-given-names-male"),
+                items("world-given-names"),
+                [exceptions("us-given-names-male"), exceptions("world-given-names")],
             ),
             family: names(
-                list!("us-surnames"),
-                list!("es-surnames"),
-                list!("world-surnames"),
-                [
-                    list!("us-surnames", "exceptions.txt"),
-                    list!("world-surnames", "exceptions.txt"),
-                ],
+                items("us-surnames"),
+                items("es-surnames"),
+                items("world-surnames"),
+                [exceptions("us-surnames"), exceptions("world-surnames")],
             ),
             telling: Telling::new(place, of),
-            cities: dealt(list!("us-cities")),
-            world_cities: dealt(list!("world-cities")),
-            counties: dealt(list!("us-counties")),
-            regions: dealt(list!("world-regions")),
-            countries: whole(list!("countries-en")),
-            demonyms: whole(list!("demonyms-en")),
-            hospitals: dealt(list!("us-hospitals")),
-            organizations: dealt(list!("organizations")),
-            universities: dealt(list!("universities")),
-            insurers: whole(list!("health-insurers")),
-            professions: dealt(list!("professions-en")),
-            holidays: whole(list!("holidays-en")),
-            institution_heads: whole(list!("institution-heads-en")),
-            street_types: whole(list!("street-types-en")),
+            cities: dealt(items("us-cities")),
+            world_cities: dealt(items("world-cities")),
+            counties: dealt(items("us-counties")),
+            regions: dealt(items("world-regions")),
+            countries: whole(items("countries-en")),
+            demonyms: whole(items("demonyms-en")),
+            hospitals: dealt(items("us-hospitals")),
+            organizations: dealt(items("organizations")),
+            universities: dealt(items("universities")),
+            insurers: whole(items("health-insurers")),
+            professions: dealt(items("professions-en")),
+            holidays: whole(items("holidays-en")),
+            institution_heads: whole(items("institution-heads-en")),
+            street_types: whole(items("street-types-en")),
         }
     }
 
@@ -264,9 +250,9 @@ fn pool(entries: impl Iterator<Item = (&'static str, Option<f64>)>) -> Pool {
 /// Returns dictionary entries that identify nobody, by the slot that they fill.
 pub(crate) fn listed() -> [(&'static str, Vec<String>); 5] {
     let of = |list| -> Vec<String> { entries(list).map(|(entry, _)| entry.to_owned()).collect() };
-    let (drugs, devices) = (of(list!("drugs")), of(list!("device-names")));
+    let (drugs, devices) = (of(items("drugs")), of(items("device-names")));
     // An eponym precedes the noun that it names.
-    let eponyms = entries(list!("eponyms")).zip(EPONYM_NOUNS.iter().cycle());
+    let eponyms = entries(items("eponyms")).zip(EPONYM_NOUNS.iter().cycle());
     let eponyms = eponyms.map(|((entry, _), noun)| format!("{entry}{noun}"));
     [
         ("drug", drugs.clone()),
@@ -274,7 +260,7 @@ pub(crate) fn listed() -> [(&'static str, Vec<String>); 5] {
         // Entries without a noun.
         ("drug.name", drugs),
         ("device.name", devices),
-        ("eponym.name", of(list!("eponyms"))),
+        ("eponym.name", of(items("eponyms"))),
     ]
 }
 
@@ -310,15 +296,15 @@ const EPONYM_NOUNS: &[&str] = &[
 /// Returns every name in the lists, folded.
 fn known_names() -> HashSet<String> {
     [
-        list!("us-given-names-female"),
-        list!("us-given-names-male"),
-        list!("us-surnames"),
-        list!("es-given-names-female"),
-        list!("es-given-names-male"),
-        list!("es-surnames"),
-        list!("world-given-names"),
-        list!("world-surnames"),
-        list!("english-words"),
+        items("us-given-names-female"),
+        items("us-given-names-male"),
+        items("us-surnames"),
+        items("es-given-names-female"),
+        items("es-given-names-male"),
+        items("es-surnames"),
+        items("world-given-names"),
+        items("world-surnames"),
+        items("english-words"),
     ]
     .into_iter()
     .flat_map(entries)
@@ -349,7 +335,7 @@ mod tests {
     #[test]
     fn rare_names_come_up_and_common_ones_more_often() {
         let mut chance = Chance::new(1, 0);
-        let pool = dealt(list!("us-surnames"), 0, 1);
+        let pool = dealt(items("us-surnames"), 0, 1);
         let drawn: Vec<&str> = (0..20_000).map(|_| pool.common(&mut chance)).collect();
         let smith = drawn.iter().filter(|name| **name == "Smith").count();
         let distinct: HashSet<_> = drawn.iter().collect();

@@ -234,14 +234,21 @@ impl<'d, 'n> Reading<'d, 'n> {
     }
 
     /// Returns whether token `i` has one of these flags.
+    #[inline]
     pub(crate) fn flag(&self, i: usize, flags: Flags) -> bool {
         let Some(cell) = self.flags.get(i) else {
             return false;
         };
-        if cell.get() == Flags::UNREAD {
-            cell.set(self.vocabulary.lexicon.flags(self.get(i)));
+        match cell.get() {
+            Flags::UNREAD => self.read_flags(i, cell).any(flags),
+            read => read.any(flags),
         }
-        cell.get().any(flags)
+    }
+
+    #[inline(never)]
+    fn read_flags(&self, i: usize, cell: &Cell<Flags>) -> Flags {
+        cell.set(self.vocabulary.lexicon.flags(self.get(i)));
+        cell.get()
     }
 
     /// Returns whether token `i` has one of these traits.

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use lethe_dictionaries::{Dictionary, ListId, ListSet, UnknownList};
+use lethe_dictionaries::{Dictionary, ListId, ListSet, UnknownList, items};
 use lethe_text::fold;
 
 /// The first letters of surrogates: each class of the built-in lists has names for every one of them.
@@ -84,21 +84,21 @@ const BUCKET: usize = 200;
 /// The least frequency per 100,000 for drawing a name of the US lists.
 const COMMON: u32 = 2;
 
-/// The number of US lists, which come first in [`TEXTS`].
+/// The number of US lists, which come first in [`LISTS`].
 const US_LISTS: usize = 3;
 
 /// The assumed frequency per 100,000 of a name in a list without numbers.
 const UNKNOWN: u32 = 20;
 
-static TEXTS: [&str; 8] = [
-    include_str!("../../../../dictionaries/lists/us-given-names-female/items.txt"),
-    include_str!("../../../../dictionaries/lists/us-given-names-male/items.txt"),
-    include_str!("../../../../dictionaries/lists/us-surnames/items.txt"),
-    include_str!("../../../../dictionaries/lists/es-given-names-female/items.txt"),
-    include_str!("../../../../dictionaries/lists/es-given-names-male/items.txt"),
-    include_str!("../../../../dictionaries/lists/es-surnames/items.txt"),
-    include_str!("../../../../dictionaries/lists/world-given-names/items.txt"),
-    include_str!("../../../../dictionaries/lists/world-surnames/items.txt"),
+static LISTS: [&str; 8] = [
+    "us-given-names-female",
+    "us-given-names-male",
+    "us-surnames",
+    "es-given-names-female",
+    "es-given-names-male",
+    "es-surnames",
+    "world-given-names",
+    "world-surnames",
 ];
 
 impl Pools {
@@ -116,8 +116,8 @@ impl Pools {
             lists,
         };
         let mut best: HashMap<String, (String, u32)> = HashMap::new();
-        for (place, text) in TEXTS.into_iter().enumerate() {
-            for line in text.lines().filter(|line| !line.starts_with('#')) {
+        for (place, list) in LISTS.into_iter().enumerate() {
+            for line in items(list).lines().filter(|line| !line.starts_with('#')) {
                 let (name, number) = line.split_once('\t').unwrap_or((line, "1"));
                 let number: u32 = number.parse().unwrap_or(0);
                 // Rare names, which are most of the US lists, are never drawn.

@@ -50,7 +50,7 @@ fn a_list_that_has_the_place_comes_before_the_notes_language() {
 
 #[test]
 fn a_university_becomes_a_university() {
-    assert!(SHIPPED[UNIVERSITIES].3.contains("\nYale University\n"));
+    assert_eq!(SHIPPED[UNIVERSITIES].3, "universities");
     for seed in 0..20 {
         let out = get(Kind::Organization, "Larchmont University", EN, seed).unwrap();
         let table = PLACES.members[&hash(&fold(&out))];

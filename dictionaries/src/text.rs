@@ -1,0 +1,91 @@
+//! The texts of the bundled lists, for code that draws entries from them. The program contains them deflated.
+
+use std::io::Read as _;
+use std::sync::OnceLock;
+
+use flate2::read::ZlibDecoder;
+
+/// A bundled list.
+struct Text {
+    list: &'static str,
+    items: Deflated,
+    exceptions: Deflated,
+}
+
+/// A deflated file, inflated when it is first read; empty for a file that the list does not have.
+struct Deflated {
+    bytes: &'static [u8],
+    text: OnceLock<String>,
+}
+
+impl Deflated {
+    const fn new(bytes: &'static [u8]) -> Self {
+        Self {
+            bytes,
+            text: OnceLock::new(),
+        }
+    }
+
+    fn text(&self) -> &str {
+        self.text.get_or_init(|| {
+            let mut text = String::new();
+            if !self.bytes.is_empty() {
+                let mut bytes = ZlibDecoder::new(self.bytes);
+                bytes
+                    .read_to_string(&mut text)
+                    .expect("the build script deflated the list");
+            }
+            text
+        })
+    }
+}
+
+include!(concat!(env!("OUT_DIR"), "/texts.rs"));
+
+fn of(list: &str) -> &'static Text {
+    let found = TEXTS.iter().find(|text| text.list == list);
+    found.unwrap_or_else(|| panic!("no bundled list is named {list}"))
+}
+
+/// Returns the text of a bundled list: an entry a line, with a tab and a number if the list has numbers.
+/// Lines that begin with `#` are comments.
+///
+/// # Panics
+/// If [`BUILTIN_LISTS`](crate::BUILTIN_LISTS) does not have the list.
+///
+/// ```
+/// let states = lethe_dictionaries::items("us-states");
+/// assert!(states.lines().any(|line| line == "Vermont"));
+/// ```
+pub fn items(list: &str) -> &'static str {
+    of(list).items.text()
+}
+
+/// Returns the entries of a bundled list that are also ordinary words, one a line.
+///
+/// # Panics
+/// If [`BUILTIN_LISTS`](crate::BUILTIN_LISTS) does not have the list.
+pub fn exceptions(list: &str) -> &'static str {
+    of(list).exceptions.text()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_bundled_list_has_the_text_of_its_files() {
+        let lists = Path::new(env!("CARGO_MANIFEST_DIR")).join("lists");
+        for &list in crate::BUILTIN_LISTS {
+            let file = |name: &str| std::fs::read_to_string(lists.join(list).join(name));
+            assert_eq!(items(list), file("items.txt").unwrap(), "{list}");
+            assert_eq!(
+                exceptions(list),
+                file("exceptions.txt").unwrap_or_default(),
+                "{list}"
+            );
+        }
+    }
+}
