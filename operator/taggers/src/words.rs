@@ -242,12 +242,15 @@ const CASES: [Case; 12] = {
     ]
 };
 
+/// Characters without case: Hebrew, Arabic and the scripts of South Asia.
+const UNCASED: std::ops::RangeInclusive<char> = '\u{590}'..='\u{109f}';
+
 fn case_of(word: &str) -> Case {
     let mut chars = word.chars();
     let Some(first) = chars.next() else {
         return Case::Mark;
     };
-    if !first.is_uppercase() {
+    if UNCASED.contains(&first) || !first.is_uppercase() {
         return Case::Lower;
     }
     // The tokenizer splits before a capital after lower case, so that the last letter shows how the word
@@ -278,6 +281,11 @@ mod tests {
         assert!((0..=words.len()).all(|i| words.width(i) == words.get(i).len()));
         let glued: Vec<_> = (0..=words.len()).filter(|&i| words.glued(i)).collect();
         assert!(glued.is_empty());
+    }
+
+    #[test]
+    fn no_character_that_is_read_as_uncased_is_upper_case() {
+        assert!(UNCASED.into_iter().all(|c| !c.is_uppercase()));
     }
 
     #[test]
