@@ -47,7 +47,7 @@ fn of(list: &str) -> &'static Text {
     found.unwrap_or_else(|| panic!("no bundled list is named {list}"))
 }
 
-/// Returns the text of a bundled list: an entry a line, with a tab and a number if the list has numbers.
+/// Returns the text of a bundled list: one entry per line, with a tab and a number if the list has numbers.
 /// Lines that begin with `#` are comments.
 ///
 /// # Panics
@@ -61,7 +61,7 @@ pub fn items(list: &str) -> &'static str {
     of(list).items.text()
 }
 
-/// Returns the entries of a bundled list that are also ordinary words, one a line.
+/// Returns the entries of a bundled list that are also ordinary words, one per line.
 ///
 /// # Panics
 /// If [`BUILTIN_LISTS`](crate::BUILTIN_LISTS) does not have the list.

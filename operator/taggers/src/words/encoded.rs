@@ -8,8 +8,8 @@ use super::{Case, Shape, Words};
 /// The fewest tokens of encoded data. A run of text has a blank or a punctuation mark earlier, except in a
 /// list of long words.
 const LEAST: usize = 64;
-/// The fewest tokens of a line of encoded data. Encoders break lines after 64 or 76 bytes, of some two bytes
-/// a token.
+/// The fewest tokens of a line of encoded data. Encoders break lines after 64 or 76 bytes, and a token has about
+/// two.
 const LEAST_LINE: usize = 16;
 /// Letters of a long word.
 const LONG: u32 = 5;
