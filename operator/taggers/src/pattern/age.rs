@@ -10,7 +10,7 @@ use super::{Hits, Kind};
 
 /// Words that announce an age: "age", "died".
 pub(crate) const CUES: u64 = class::AGE_CUE | class::LIFE;
-/// The most tokens between such a word and the number, and one.
+/// The largest distance from such a word to the number, in tokens.
 const CUE_REACH: usize = 5;
 
 /// Returns whether an age may start at digit run `i`: a word or one of its marks follows, or a cue precedes.

@@ -369,7 +369,7 @@ pub(crate) fn extension(s: &Scan<'_>, last: usize) -> Option<usize> {
 
 /// Words that announce a number: "phone", "fax", "page".
 pub(crate) const CUES: u64 = class::FAX | class::PAGER | class::PHONE | class::EXTENSION | class::REACH;
-/// The most tokens from such a word to the number.
+/// The largest distance from such a word to the number, in tokens.
 const CUE_REACH: usize = 10;
 
 /// Returns what the ten tokens before `i` announce. Another number, or the line before the last, ends the

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::{Case, Shape, Words};
 
-/// The fewest tokens of encoded data. A run of text has a blank or a punctuation mark earlier, except in a
-/// list of long words.
+/// The fewest tokens of encoded data. Text has a gap or a separator earlier, except where long words are
+/// joined.
 const LEAST: usize = 64;
 /// The fewest tokens of a line of encoded data. Encoders break lines after 64 or 76 bytes, and a token has about
 /// two.
