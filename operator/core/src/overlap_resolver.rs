@@ -5,6 +5,34 @@ use std::collections::BTreeMap;
 use crate::decision::OverruledSpan;
 use crate::{Decision, Span};
 
+/// Resolves the overlaps of candidates in order of precedence, as [`OverlapResolver::resolve`] does, and
+/// appends the decisions to `to`. No candidate may overlap a decision there.
+pub(crate) fn resolve(
+    text: &str,
+    mut candidates: impl Iterator<Item = Decision>,
+    cover: bool,
+    to: &mut Vec<Decision>,
+) {
+    let Some(mut winner) = candidates.next() else {
+        return;
+    };
+    // Mostly, all others lie within the first, and nothing of them is left.
+    let outside = candidates.find(|other| {
+        let inside = winner.span.contains(other.span);
+        if inside {
+            winner.overruled.push(OverruledSpan::of(other));
+        }
+        !inside
+    });
+    let Some(outside) = outside else {
+        to.push(winner);
+        return;
+    };
+    let mut resolver = OverlapResolver::of(vec![winner]);
+    resolver.resolve(text, std::iter::once(outside).chain(candidates).collect(), cover);
+    to.append(&mut resolver.into_decisions());
+}
+
 /// Decisions without overlaps.
 #[derive(Default)]
 pub(crate) struct OverlapResolver {
