@@ -42,6 +42,14 @@ const MOST_UNITS: usize = 5;
 /// The most tokens of one word of a name.
 const LONGEST_UNIT: usize = 8;
 
+/// The traits of words that are more than names.
+const OTHER_MEANING: Traits = Traits::WORD
+    .with(Traits::MEDICAL)
+    .with(Traits::CREDENTIAL)
+    .with(Traits::OTHER)
+    .with(Traits::TITLE)
+    .with(Traits::INSTITUTION);
+
 /// One word of a name: one token, or several that are written as one ("McLean", "O'Brien", "Smith-Jones").
 #[derive(Clone, Copy)]
 struct Unit {
@@ -274,13 +282,7 @@ impl Reading<'_, '_> {
         if self.flag(i, Flags::STOP) || traits.any(Traits::CALENDAR) && !traits.any(Traits::GIVEN) {
             return Kind::Other;
         }
-        let other = Traits::WORD
-            | Traits::MEDICAL
-            | Traits::CREDENTIAL
-            | Traits::OTHER
-            | Traits::TITLE
-            | Traits::INSTITUTION;
-        match (traits.any(Traits::NAME), traits.any(other)) {
+        match (traits.any(Traits::NAME), traits.any(OTHER_MEANING)) {
             (true, false) => Kind::Name,
             (true, true) => Kind::Both,
             (false, true) => Kind::Other,

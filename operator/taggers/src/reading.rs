@@ -85,7 +85,8 @@ impl<'d, 'n> Reading<'d, 'n> {
         let encoded = words.mask_encoded();
         let mut reading = Self {
             layout: vec![0; words.len()],
-            found: Vec::new(),
+            // Moving a long list as it grows costs more than its look-ups.
+            found: Vec::with_capacity(words.len() / 4),
             all_lower: false,
             spanish: false,
             entries: vec![EntryId::default(); words.len()],

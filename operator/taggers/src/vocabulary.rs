@@ -47,6 +47,11 @@ impl Traits {
         self.0 & others.0 != 0
     }
 
+    /// Returns both sets together. Constants cannot use `|`.
+    pub(crate) const fn with(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
     /// Not looked up yet.
     pub(crate) const UNREAD: Self = Self(1 << 31);
 
@@ -59,7 +64,7 @@ impl Traits {
 impl BitOr for Traits {
     type Output = Self;
     fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
+        self.with(other)
     }
 }
 

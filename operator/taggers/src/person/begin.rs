@@ -1,7 +1,7 @@
 //! Rules out positions at which no name without other evidence can begin, from the next tokens and before any
 //! rule is tried.
 
-use super::MOST_UNITS;
+use super::{MOST_UNITS, OTHER_MEANING};
 use crate::reading::Reading;
 use crate::vocabulary::Traits;
 use crate::words::Case;
@@ -19,7 +19,13 @@ impl Reading<'_, '_> {
         // One branch for all cases: in a text without words they alternate unpredictably.
         let goes_on = self.goes_on_a_word(i);
         let unlisted = (self.byte(i) == 0) & !self.is(i, Traits::NAME);
-        !(goes_on | unlisted) || !goes_on && self.width(i) <= 1
+        (!(goes_on | unlisted) || !goes_on && self.width(i) <= 1) && !self.is_shapeless_word(i)
+    }
+
+    /// Returns whether the whole word `i` has another meaning and is not written like a name. Such a word
+    /// begins no name without evidence.
+    fn is_shapeless_word(&self, i: usize) -> bool {
+        self.is_shapeless(i) && !self.words.glued(i) && self.width(i) > 1 && self.is(i, OTHER_MEANING)
     }
 
     /// Returns whether token `i` directly follows a word.
@@ -97,9 +103,10 @@ mod tests {
     proptest! {
         #[test]
         fn names_begin_where_they_may_alone(
-            text in "([AJOaos]|[AJos][.'-]|[AJ][.] |[0-9/@ª]|Hale|Ada|hale|McKay|, | |\n|é|ﬁ|ा){0,60}"
+            text in "([AJOaos]|[AJos][.'-]|[AJ][.] |[0-9/@ª]|Hale|Ada|hale|Grace|Young|De la|McKay|, | |\n|é|ﬁ|ा){0,60}"
         ) {
             begins(&text);
+            begins(&text.to_lowercase());
         }
     }
 }
