@@ -138,6 +138,7 @@ impl Context {
             professions: self.professions,
             people: Vec::new(),
             institutions: Vec::new(),
+            state: None,
         };
         for i in 0..note.len() {
             match note.case(i) {
@@ -171,6 +172,8 @@ struct Scan<'r, 'd, 'n, 'o, 'c> {
     institutions: Vec<(usize, usize)>,
     /// Names with strong evidence, for [`Scan::repeats`].
     people: Vec<(Name, LabelId)>,
+    /// The last state that was found by its abbreviation after a city.
+    state: Option<usize>,
 }
 
 impl Scan<'_, '_, '_, '_, '_> {

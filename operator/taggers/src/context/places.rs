@@ -42,10 +42,12 @@ impl Scan<'_, '_, '_, '_, '_> {
         if !zip && !city && note.is(end, Traits::WORD | Traits::MEDICAL) {
             return;
         }
-        self.out
-            .tokens(i, i, self.labels.state, 0.9, "context.state-code");
+        // In the order of the text: sorting them then costs little.
         self.out
             .tokens(first, end, self.labels.city, 0.85, "context.city-before-state");
+        self.out
+            .tokens(i, i, self.labels.state, 0.9, "context.state-code");
+        self.state = Some(i);
     }
 
     /// Returns where the city that ends at token `end` begins: up to three capitalised words, none of them a
@@ -64,7 +66,8 @@ impl Scan<'_, '_, '_, '_, '_> {
         let mut first = end;
         for _ in 0..3 {
             let Some(before) = first.checked_sub(1) else { break };
-            if note.ends_field(before) {
+            // "Boston, MA Cambridge, MA": the state belongs to the city before it.
+            if note.ends_field(before) || self.state == Some(before) {
                 break;
             }
             if note.get(before) == "." && before > 0 && matches!(note.get(before - 1), "st" | "ft" | "mt") {

@@ -117,6 +117,7 @@ const CASES: &[Group] = &[
             "She lives in [Ketterby] alone.",
             "Born in [Port Anselm], she moved away.",
             "Home is [Dayton], OH 45402.",
+            "Clinics in [Provo], UT [Dayton], OH and elsewhere.",
             "Natural de [Zamora].",
             "Casado, vecino de [Zamora].",
             "Localidad/ Provincia: [Zamora].",
