@@ -35,12 +35,12 @@ impl Reading<'_, '_> {
     }
 
     /// Returns whether the text after the letter `i` shows that it is not the initial of a name: a digit or a
-    /// punctuation mark that ends a name, directly or after more such letters ("a1", "a/b", "a.b@"). Reads a
-    /// few tokens.
+    /// punctuation mark that ends a name, directly or after more such letters ("a1", "a/b", "a.b@"), or a
+    /// word that is no name. Reads a few tokens.
     pub(crate) fn is_no_initial(&self, mut i: usize) -> bool {
         for _ in 0..MOST_UNITS {
             if !self.words.glued(i) {
-                return false;
+                return !self.may_follow_initial(i + 1);
             }
             match self.case(i + 1) {
                 Case::Digits => return true,
@@ -55,11 +55,17 @@ impl Reading<'_, '_> {
                 // "J.-P. Hale" is a name.
                 b'.' if ends => return self.byte(i + 2) != b'-',
                 b'.' if binds && self.is_single_letter(i + 2) && self.is_capital(i + 2) => i += 2,
+                b'.' if !binds => return !self.may_follow_initial(i + 2),
                 b'.' => return false,
                 _ => return true,
             }
         }
         false
+    }
+
+    /// Returns whether a listed name or another initial may begin at token `i`.
+    fn may_follow_initial(&self, i: usize) -> bool {
+        self.is_capital(i) && (self.words.glued(i) || self.width(i) <= 1 || self.is(i, Traits::NAME))
     }
 }
 
