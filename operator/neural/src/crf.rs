@@ -291,7 +291,8 @@ impl Crf {
 fn probability(a: f32, b: f32) -> f32 {
     const UP: f32 = (1_u128 << 64) as f32;
     const LEAST: f32 = 1.0 / (1_u128 << 56) as f32;
-    // The difference is exact or too small to count. A comparison would be done after the last product.
+    // Not a comparison, which the compiler would move behind the last product. From 2^-94 on, the product is
+    // exact: what is subtracted is less than its precision.
     ((a * UP * b).max(LEAST) - LEAST) * (1.0 / UP)
 }
 

@@ -95,6 +95,22 @@ fn marginals_and_partition_equal_those_of_all_paths() {
 }
 
 #[test]
+fn a_probability_is_the_product_of_its_factors_and_never_subnormal() {
+    for exponent in 0..150_u8 {
+        let a = f32::from(exponent / 2 + exponent % 2);
+        for factor in [1.0, 1.3, 1.9] {
+            let (a, b) = (factor * (-a).exp2(), (-f32::from(exponent / 2)).exp2());
+            let found = probability(a, b);
+            match exponent {
+                0..=94 => assert_eq!(found.to_bits(), (a * b).to_bits(), "2^-{exponent}"),
+                121.. => assert_eq!(found.to_bits(), 0, "2^-{exponent}"),
+                _ => assert!(found <= a * b && !found.is_subnormal(), "2^-{exponent}"),
+            }
+        }
+    }
+}
+
+#[test]
 fn the_best_path_is_the_best_of_all_paths() {
     for isa in Isa::all() {
         let case = random(isa);
