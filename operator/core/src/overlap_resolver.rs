@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use crate::decision::OverruledSpan;
 use crate::{Decision, Span};
 
-/// Resolves the overlaps of candidates in order of precedence, as [`OverlapResolver::resolve`] does, and
+/// Resolves the overlaps within a run of candidates in order of precedence, as [`OverlapResolver::resolve`] does, and
 /// appends the decisions to `to`. No candidate may overlap a decision there.
-pub(crate) fn resolve(
+pub(crate) fn resolve_run(
     text: &str,
     mut candidates: impl Iterator<Item = Decision>,
     cover: bool,
