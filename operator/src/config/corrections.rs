@@ -120,10 +120,10 @@ impl CorrectionsConfig {
         Ok(())
     }
 
-    /// How the topic of corrections is read; none where they come from a file.
+    /// Returns how to read the topic of corrections; `None` if they come from a file.
     ///
     /// # Errors
-    /// A usage error where `[source]` names no cluster, or the topic is one of notes.
+    /// A usage error if `[source]` is not Kafka, or the topic is one of notes.
     #[cfg(feature = "kafka")]
     pub(crate) fn kafka(&self, config: &Config) -> anyhow::Result<Option<KafkaConfig>> {
         let CorrectionSource::Kafka { topic, group } = &self.from else {
@@ -131,7 +131,7 @@ impl CorrectionsConfig {
         };
         let Some(SourceConfig::Kafka(source)) = &config.source else {
             return Err(usage(
-                "key `corrections.from`: a topic is read from the brokers of `[source]`, which is no Kafka here",
+                "key `corrections.from`: a topic needs a `[source]` with `kind = \"kafka\"`, because it is read from the same brokers",
             ));
         };
         if source.topics.contains(topic) {
