@@ -1,20 +1,17 @@
 //! The diagram and the table of crates in `ARCHITECTURE.md` agree with the manifests of the workspace.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+
+use crate::root;
 
 /// A crate's folder, and the crates of the workspace that its normal dependencies name.
 #[derive(Debug, PartialEq)]
-struct Crate {
-    folder: String,
+pub(crate) struct Crate {
+    pub(crate) folder: String,
     dependencies: BTreeSet<String>,
 }
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn manifest(folder: &str) -> toml::Table {
+pub(crate) fn manifest(folder: &str) -> toml::Table {
     let path = root().join(folder).join("Cargo.toml");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     text.parse().expect("a manifest")
@@ -33,7 +30,7 @@ fn dependencies(manifest: &toml::Table) -> BTreeSet<String> {
         .collect()
 }
 
-fn workspace() -> BTreeMap<String, Crate> {
+pub(crate) fn workspace() -> BTreeMap<String, Crate> {
     let root = manifest("");
     let folders: Vec<String> = root["workspace"]["members"].clone().try_into().expect("members");
     let manifests: Vec<_> = folders.iter().map(|folder| manifest(folder)).collect();

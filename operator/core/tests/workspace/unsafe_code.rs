@@ -1,14 +1,8 @@
 //! Every `unsafe` of the workspace is listed in `docs/unsafe-code.md` with the reason why it is sound.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .canonicalize()
-        .expect("the workspace")
-}
+use crate::{root, sources};
 
 /// Returns the number of unsafe blocks, functions, traits, implementations and attributes of a source.
 fn unsafe_in(source: &str) -> usize {
@@ -28,35 +22,19 @@ fn unsafe_in(source: &str) -> usize {
     spaced.count() + joined.count() + source.matches("#[unsafe(").count()
 }
 
-fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("a folder of the workspace") {
-        let path = entry.expect("an entry").path();
-        let name = path
-            .file_name()
-            .and_then(|name| name.to_str())
-            .unwrap_or_default();
-        if path.is_dir() && !path.is_symlink() {
-            if name != "target" && !name.starts_with('.') {
-                collect(&path, found);
-            }
-        } else if name.ends_with(".rs") {
-            found.push(path);
-        }
-    }
-}
-
 #[test]
 fn the_list_of_unsafe_code_is_that_of_the_sources() {
     let root = root();
-    let mut files = Vec::new();
-    for folder in ["operator", "connectors", "dictionaries", "benches", "fuzz"] {
-        collect(&root.join(folder), &mut files);
-    }
+    let folders = ["operator", "connectors", "dictionaries", "benches", "fuzz"];
+    let files: Vec<_> = folders
+        .iter()
+        .flat_map(|folder| sources(&root.join(folder)))
+        .collect();
     assert!(files.len() > 300, "only {} sources found", files.len());
     let found: BTreeMap<String, usize> = files
         .iter()
         // This file has code in strings.
-        .filter(|path| !path.ends_with("operator/core/tests/unsafe_code.rs"))
+        .filter(|path| !path.ends_with("operator/core/tests/workspace/unsafe_code.rs"))
         .filter_map(|path| {
             let count = unsafe_in(&std::fs::read_to_string(path).expect("a source"));
             let name = path.strip_prefix(&root).expect("inside").display().to_string();
