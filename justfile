@@ -14,7 +14,7 @@ demo:
 test *ARGS:
     scripts/test "$@"
 
-# one command with the real servers up: just with cargo test -p lethe-connectors kafka
+# one command with the real servers up: just with cargo test -p lethe-connectors-tests kafka
 with +COMMAND:
     scripts/with-servers "$@"
 
@@ -24,7 +24,7 @@ lint:
 
 # the pages of docs/reference, from the code
 reference:
-    LETHE_WRITE_REFERENCE=1 cargo test -p lethe --locked reference::tests
+    LETHE_WRITE_REFERENCE=1 cargo test -p lethe-app --locked reference::tests
 
 # format in place
 fmt:

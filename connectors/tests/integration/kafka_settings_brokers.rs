@@ -12,7 +12,7 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 
 fn env(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| {
-        panic!("{name} is not set: run scripts/test, or scripts/with-servers cargo test -p lethe-connectors")
+        panic!("{name} is not set: run scripts/test, or scripts/with-servers cargo test -p lethe-connectors-tests")
     })
 }
 

@@ -7,11 +7,15 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array as _, RecordBatch};
 use lethe_connectors::inspect::{Scope, inspect_within};
 use lethe_connectors::store::Store as _;
+use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::broker::{Broker, chain};
 use super::notes::row;
 use super::store::Disk;
+
+/// The columns of a row that a record determines.
+const COLUMNS: [&str; 3] = ["offset", "row_kind", "text"];
 
 /// A row as written.
 type Row = (i64, String, Option<String>);
@@ -80,7 +84,10 @@ async fn rows(disk: &Arc<Disk>, number: i32) -> Result<Vec<Row>, String> {
             .await
             .map_err(|error| error.to_string())?;
         let reader = ParquetRecordBatchReaderBuilder::try_new(bytes)
-            .and_then(|builder| builder.build())
+            .and_then(|builder| {
+                let columns = ProjectionMask::columns(builder.parquet_schema(), COLUMNS);
+                builder.with_projection(columns).build()
+            })
             .map_err(|error| error.to_string())?;
         for batch in reader {
             take_rows(&batch.map_err(|error| error.to_string())?, &mut rows)?;
@@ -95,9 +102,10 @@ fn take_rows(batch: &RecordBatch, rows: &mut Vec<Row>) -> Result<(), String> {
             .column_by_name(name)
             .ok_or_else(|| format!("there is no column {name}"))
     };
-    let offsets = column("offset")?.as_primitive::<Int64Type>();
-    let kinds = column("row_kind")?.as_string::<i32>();
-    let texts = column("text")?.as_string::<i32>();
+    let [offset, kind, text] = COLUMNS;
+    let offsets = column(offset)?.as_primitive::<Int64Type>();
+    let kinds = column(kind)?.as_string::<i32>();
+    let texts = column(text)?.as_string::<i32>();
     for row in 0..batch.num_rows() {
         let text = texts.is_valid(row).then(|| texts.value(row).to_owned());
         rows.push((offsets.value(row), kinds.value(row).to_owned(), text));

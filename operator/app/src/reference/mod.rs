@@ -26,7 +26,7 @@ mod tests {
     fn the_committed_reference_is_that_of_the_code() {
         let json = |schema: &serde_json::Value| format!("{schema:#}\n");
         let schema = schema::configuration();
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
         let mut stale = Vec::new();
         for (name, content) in [
             ("configuration.md", configuration::page(&schema)),
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn the_examples_name_their_schema_and_conform_to_it() {
-        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
         for (folder, schema, name) in [
             ("examples", schema::configuration(), "lethe.schema.json"),
             ("policies", schema::policy(), "policy.schema.json"),

@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn the_operators_guide_names_no_other_metric() {
-        let guide = include_str!("../../../docs/operating.md");
+        let guide = include_str!("../../../../docs/operating.md");
         let words = guide.split(|c: char| !(c.is_ascii_lowercase() || c == '_'));
         for word in words.filter(|word| word.starts_with("lethe_")) {
             assert!(ALL.iter().any(|metric| metric.name == word), "{word}");
