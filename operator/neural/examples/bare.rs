@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use lethe_neural::kernel::{Buffer, Isa};
+use lethe_kernel::{Buffer, Isa};
 use lethe_neural::{BiLstm, Bucket, Trace, Weights};
 
 fn main() {
@@ -41,7 +41,7 @@ fn main() {
         let mut best = [f64::MAX; 2];
         let above = Buffer::zeros(bucket.rows() * layer.width());
         let mut grads: Vec<Vec<f32>> = parts.iter().flatten().map(|part| vec![0.0; part.len()]).collect();
-        let mut d_x = Buffer::zeros(bucket.rows() * lethe_neural::kernel::columns(inputs, isa));
+        let mut d_x = Buffer::zeros(bucket.rows() * lethe_kernel::columns(inputs, isa));
         for _ in 0..150 {
             let start = Instant::now();
             layer.forward(&bucket, &x, inputs, false, &mut trace);

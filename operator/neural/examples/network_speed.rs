@@ -7,8 +7,8 @@
 
 use lethe_core::{LabelSet, NoteBatch, Tagger as _};
 use lethe_dictionaries::Dictionary;
+use lethe_kernel::Isa;
 use lethe_neural::Network;
-use lethe_neural::kernel::Isa;
 
 /// Returns the CPU time of this thread in seconds.
 fn seconds() -> f64 {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::bucket::Bucket;
-use crate::kernel::{Affine, Back, Buffer, Gates, Isa, Matrix, Step, add_outer, back_step, step};
+use lethe_kernel::{Affine, Back, Buffer, Gates, Isa, Matrix, Step, add_outer, back_step, step};
 
 /// One direction's weights in row-major order: `input` is inputs x 4 hidden, `recurrent` hidden x 4 hidden,
 /// `bias` 4 hidden; columns are grouped by gate: input, forget, update, output.

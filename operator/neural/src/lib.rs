@@ -1,15 +1,13 @@
 //! Neural members: recurrent networks with and without a CRF layer, and transformer checkpoints.
 //!
 //! [`Recurrent`] holds the settings of a recurrent member and fits it, [`Network`] saves and loads it,
-//! [`NeuralMember`] runs it. [`Stacked`] reads the predictions of other members. The hot loops are in
-//! [`kernel`].
+//! [`NeuralMember`] runs it. [`Stacked`] reads the predictions of other members. The hot loops are in `lethe-kernel`.
 
 mod adam;
 mod bilstm;
 mod bucket;
 mod checkpoint;
 mod crf;
-pub mod kernel;
 mod member;
 mod model;
 mod network;

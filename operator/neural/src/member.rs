@@ -9,10 +9,10 @@ use lethe_core::{Annotations, Collector, Lookups, NoteBatch, NoteView, TagError,
 use lethe_dictionaries::{Dictionary, UnknownList};
 use lethe_learn::{LabelMap, Marginals, Spans, TagSet};
 
-use crate::kernel::Isa;
 use crate::model::Model;
 use crate::reader::Reader;
 use crate::runner::{Kept, Runner, Tagged};
+use lethe_kernel::Isa;
 
 /// Notes with more tokens are read in parts.
 const LONG: usize = 1 << 15;

@@ -10,9 +10,9 @@ use lethe_learn::{LabelMap, LabelMapError, Manifest, ManifestError, TagSet, Trai
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::Isa;
 use crate::member::NeuralMember;
 use crate::model::{Architecture, Model, Params, Tensor, slot};
+use lethe_kernel::Isa;
 
 const WEIGHTS: &str = "weights.safetensors";
 const WORDS: &str = "words.txt";

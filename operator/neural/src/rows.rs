@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::kernel::Buffer;
+use lethe_kernel::Buffer;
 
 /// The rows of a page: the memory for reading this many word types by their characters fits the second-level
 /// cache.

@@ -13,11 +13,11 @@ use lethe_learn::TagSet;
 use crate::bilstm::{BiLstm, Trace};
 use crate::bucket::Bucket;
 use crate::crf::{Allowed, Crf};
-use crate::kernel::{Affine, Buffer, Isa, Matrix, tanh_in_place};
 use crate::model::{Architecture, Model, Params, slot};
 use crate::reader::{LONGEST, Memory, Read, Reader};
 use crate::rows::Rows;
 use crate::tape::{Spelling, lstm, softmax};
+use lethe_kernel::{Affine, Buffer, Isa, Matrix, tanh_in_place};
 
 /// The approximate rows of a bucket: the memory of its states fits the second-level cache.
 const ROWS: usize = 512;

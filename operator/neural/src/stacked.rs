@@ -16,8 +16,8 @@ use lethe_learn::{Observer, TagSet};
 use serde::{Deserialize, Serialize};
 
 use crate::crf::Allowed;
-use crate::kernel::Isa;
 use crate::model::Params;
+use lethe_kernel::Isa;
 use run::Runner;
 use shape::Shape;
 

@@ -17,7 +17,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::{self, CheckpointError, State};
 use crate::crf::Allowed;
-use crate::kernel::Isa;
 use crate::model::{Architecture, Model, Params, slot};
 use crate::network::Network;
 use crate::reader::{Memory, Read, Reader, fields, lists};
@@ -26,6 +25,7 @@ use crate::tape::Tape;
 use crate::types::Casing;
 use crate::vectors::{Vectors, VectorsError};
 use grow::grow;
+use lethe_kernel::Isa;
 use pass::pass;
 pub(crate) use self_training::{Ground, self_train};
 

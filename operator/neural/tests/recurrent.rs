@@ -8,8 +8,8 @@ use std::path::Path;
 use lethe_core::{LabelSet, NoteBatch, Span, Tagger};
 use lethe_corpus::{Counts, Document, Mark};
 use lethe_dictionaries::Dictionary;
+use lethe_kernel::Isa;
 use lethe_learn::{Epoch, Marginals as _, NoObserver, Observer};
-use lethe_neural::kernel::Isa;
 use lethe_neural::{Network, Recurrent};
 
 const NAMES: [&str; 8] = [

@@ -1,5 +1,5 @@
 use super::*;
-use crate::kernel::tests::numbers;
+use lethe_kernel::testing::numbers;
 
 const INPUTS: usize = 5;
 const HIDDEN: usize = 9;
@@ -82,7 +82,7 @@ fn the_gradient_equals_finite_differences_on_every_instruction_set() {
                 above[row * layer.width() + layer.column(unit)] = slopes[row * 2 * HIDDEN + unit];
             }
         }
-        let d_stride = crate::kernel::columns(INPUTS, isa);
+        let d_stride = lethe_kernel::columns(INPUTS, isa);
         let (mut grads, mut d_inputs) = (vec![0.0; SIZE], vec![0.0; bucket.rows() * d_stride]);
         let (a, rest) = grads.split_at_mut(INPUTS * 4 * HIDDEN);
         let (b, rest) = rest.split_at_mut(HIDDEN * 4 * HIDDEN);

@@ -6,7 +6,7 @@
 
 use super::{Allowed, Crf, Grads};
 use crate::bucket::Bucket;
-use crate::kernel::Buffer;
+use lethe_kernel::Buffer;
 
 /// The least share; the sums have a floor of their own.
 const LEAST: f32 = 1e-30;

@@ -5,8 +5,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::Stacked;
 use super::shape::Shape;
-use crate::kernel::Isa;
 use crate::model::{Params, Tensor};
+use lethe_kernel::Isa;
 
 /// Name and version of the format.
 const MAGIC: &[u8; 8] = b"lethe-k1";

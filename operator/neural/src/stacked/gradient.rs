@@ -4,10 +4,10 @@ use super::shape::{Shape, slot};
 use crate::bilstm::{BiLstm, Trace, Weights};
 use crate::bucket::Bucket;
 use crate::crf::{Allowed, Crf, Grads};
-use crate::kernel::{Buffer, Isa, columns};
 use crate::model::Params;
 use crate::rng::Rng;
 use crate::tape::{affine, back_affine, lstm, six};
+use lethe_kernel::{Buffer, Isa, columns};
 
 /// The network in training.
 pub(super) struct Learner<'a> {

@@ -14,10 +14,10 @@ use super::shape::{Shape, slot};
 use crate::bilstm::{BiLstm, Trace, Weights};
 use crate::bucket::Bucket;
 use crate::crf::{Allowed, Crf};
-use crate::kernel::{Affine, Buffer, Isa, Matrix};
 use crate::model::Params;
 use crate::runner::buckets;
 use crate::tape::lstm;
+use lethe_kernel::{Affine, Buffer, Isa, Matrix};
 
 /// The longest sequence without predictions whose output is cached.
 const SILENT: usize = 512;

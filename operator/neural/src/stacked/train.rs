@@ -9,10 +9,10 @@ use super::shape::{Shape, slot};
 use super::{MemberTags, StackedError, StackedSettings};
 use crate::bucket::{Bucket, groups};
 use crate::crf::Allowed;
-use crate::kernel::Isa;
 use crate::model::Params;
 use crate::rmsprop::RmsProp;
 use crate::rng::Rng;
+use lethe_kernel::Isa;
 
 pub(super) fn check(settings: &StackedSettings) -> Result<(), StackedError> {
     if settings.batch == 0 || settings.epochs == 0 {

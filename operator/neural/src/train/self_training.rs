@@ -19,7 +19,6 @@ use super::{Corpus, Data, TrainError, check, score, texts};
 use crate::bucket::{Bucket, groups};
 use crate::checkpoint::{self, State};
 use crate::crf::Allowed;
-use crate::kernel::Isa;
 use crate::model::{Model, Params};
 use crate::network::Network;
 use crate::reader::{Memory, Read, Reader};
@@ -27,6 +26,7 @@ use crate::rng::Rng;
 use crate::runner::{Kept, Runner};
 use crate::settings::SelfTraining;
 use crate::tape::{Gold, Sample, Tape};
+use lethe_kernel::Isa;
 
 /// The data of a self-training.
 #[derive(Clone, Copy)]

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use tokenizers::pre_tokenizers::byte_level::ByteLevel;
 
 use super::TransformerConfig;
-use crate::kernel::tests::numbers;
+use lethe_kernel::testing::numbers;
 
 /// Tensors by name: shape and numbers.
 pub(super) type Weights = BTreeMap<String, (Vec<usize>, Vec<f32>)>;

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::testing::Tiny;
 use super::*;
-use crate::kernel::tests::numbers;
+use lethe_kernel::testing::numbers;
 
 fn labels() -> LabelSet {
     LabelSet::i2b2_2014()

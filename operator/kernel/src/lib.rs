@@ -1,15 +1,17 @@
 //! The hot loops of recurrent networks on one core: matrix products with a packed right-hand side, the fused
 //! step of an LSTM and its gradient, and the best-path product of Viterbi.
 //!
-//! This is the only module of the crate with `unsafe`: intrinsics and raw pointers. Its public functions are
-//! safe: they check sizes once per call. The instruction set is detected at run time ([`Isa::best`]).
+//! Nearly all `unsafe` code of the workspace is here: intrinsics and raw pointers. Public functions are safe: they check
+//! sizes once per call. The instruction set is detected at run time ([`Isa::best`]).
+//!
+//! It is a crate of its own so that development builds optimise these loops alone, and not all of the networks' code.
 //!
 //! Invariant: an output of [`Matrix::product`], of [`step`] and of [`Matrix::best`] depends on its own row
 //! alone, summed in the same order whatever other rows there are. So a sentence gets the same scores in every
 //! batch.
 #![allow(
     unsafe_code,
-    reason = "intrinsics; each block explains why it is sound, and the module's functions check sizes first"
+    reason = "intrinsics; each block explains why it is sound, and the public functions check sizes first"
 )]
 
 mod buffer;
@@ -26,10 +28,11 @@ pub use lstm::{Back, Gates, Step, back_step, step};
 pub use matrix::{Affine, Matrix, columns};
 pub use plain::{add_outer, exp_in_place, tanh_in_place};
 
-#[cfg(test)]
-pub(crate) mod tests {
+/// Input for tests, here and in crates that use the loops.
+#[doc(hidden)]
+pub mod testing {
     /// Returns numbers from -1 to 1, the same for each seed.
-    pub(crate) fn numbers(len: usize, seed: u64) -> Vec<f32> {
+    pub fn numbers(len: usize, seed: u64) -> Vec<f32> {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut next = || {
             state ^= state << 13;

@@ -120,7 +120,7 @@ pub fn exp_in_place(isa: Isa, values: &mut [f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::tests::numbers;
+    use crate::testing::numbers;
 
     #[test]
     fn exp_and_tanh_are_those_of_the_standard_library_on_every_instruction_set() {

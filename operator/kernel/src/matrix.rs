@@ -185,7 +185,7 @@ impl Affine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::tests::numbers;
+    use crate::testing::numbers;
 
     #[test]
     fn products_equal_plain_loops_on_every_instruction_set() {

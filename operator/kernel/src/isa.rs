@@ -61,20 +61,20 @@ macro_rules! dispatch {
         #[target_feature(enable = "avx2,fma")]
         unsafe fn avx2($($arg: $type),*) {
             // SAFETY: the caller's, and the instructions are enabled here.
-            unsafe { $name::<crate::kernel::simd::Avx2>($($arg),*) }
+            unsafe { $name::<crate::simd::Avx2>($($arg),*) }
         }
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx512f,avx2,fma")]
         unsafe fn avx512($($arg: $type),*) {
             // SAFETY: the caller's, and the instructions are enabled here.
-            unsafe { $name::<crate::kernel::simd::Avx512>($($arg),*) }
+            unsafe { $name::<crate::simd::Avx512>($($arg),*) }
         }
         match $isa.0 {
             #[cfg(target_arch = "x86_64")]
-            crate::kernel::isa::Kind::Avx512 => avx512($($arg),*),
+            crate::isa::Kind::Avx512 => avx512($($arg),*),
             #[cfg(target_arch = "x86_64")]
-            crate::kernel::isa::Kind::Avx2 => avx2($($arg),*),
-            _ => $name::<crate::kernel::simd::Portable>($($arg),*),
+            crate::isa::Kind::Avx2 => avx2($($arg),*),
+            _ => $name::<crate::simd::Portable>($($arg),*),
         }
     }};
 }

@@ -161,11 +161,11 @@ mod x86 {
 
     /// AVX2 with FMA.
     #[derive(Clone, Copy)]
-    pub(in crate::kernel) struct Avx2;
+    pub(crate) struct Avx2;
 
     /// AVX-512 F.
     #[derive(Clone, Copy)]
-    pub(in crate::kernel) struct Avx512;
+    pub(crate) struct Avx512;
 
     /// The trait's methods, each one intrinsic.
     // SAFETY of every block within: the trait's contract, that the processor has the instructions and
