@@ -7,6 +7,7 @@ use crate::common;
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
@@ -19,6 +20,7 @@ use common::pages::{Pages, TELEMETRY, sum};
 use common::process::{Lethe, TIMEOUT};
 use common::proxy::{Proxy, Treatment};
 use common::{Place, env, folder_sink, s3_sink};
+use tokio::runtime::Builder;
 
 const ROLL: &str = "roll = { max_age_seconds = 1.0, max_idle_seconds = 0.5 }\n";
 
@@ -363,6 +365,9 @@ fn a_telemetry_table_that_cannot_be_is_refused_by_name() {
 fn a_thousand_slow_connections_keep_no_probe_waiting() {
     const CONNECTIONS: usize = 1000;
     const BOUND: Duration = Duration::from_secs(5);
+    // Not the address of the probes: a probe that is slow to send its request may be closed for another connection of
+    // its own address.
+    const FLOOD: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
     let topic = Topic::new("slow", 1);
     topic.fill([event(1)]);
     let place = Place::new();
@@ -377,13 +382,15 @@ fn a_thousand_slow_connections_keep_no_probe_waiting() {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let flood = scope.spawn(|| {
-            let mut slow: Vec<_> = (0..CONNECTIONS).map(|_| pages.connect()).collect();
+            let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+            let connect = || pages.connect_from(FLOOD, &runtime);
+            let mut slow: Vec<_> = (0..CONNECTIONS).map(|_| connect()).collect();
             let mut replaced = 0;
             while !over.load(SeqCst) {
                 for stream in &mut slow {
                     // A closed connection is reopened immediately.
                     if stream.write_all(b"G").is_err() {
-                        *stream = pages.connect();
+                        *stream = connect();
                         replaced += 1;
                     }
                 }

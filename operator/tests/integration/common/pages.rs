@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, TcpStream};
 use std::time::{Duration, Instant};
+
+use tokio::net::TcpSocket;
+use tokio::runtime::Runtime;
 
 use super::process::{Running, TIMEOUT};
 
@@ -55,6 +58,16 @@ impl Pages {
     /// Returns a connection to the server on which nothing was sent yet.
     pub(crate) fn connect(&self) -> TcpStream {
         TcpStream::connect(&self.0).unwrap()
+    }
+
+    /// Returns a connection to the server from this address, on which nothing was sent yet. `runtime` opens it.
+    pub(crate) fn connect_from(&self, from: Ipv4Addr, runtime: &Runtime) -> TcpStream {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind((from, 0).into()).unwrap();
+        let connected = runtime.block_on(socket.connect(self.0.parse().unwrap()));
+        let stream = connected.unwrap().into_std().unwrap();
+        stream.set_nonblocking(false).unwrap();
+        stream
     }
 
     /// Returns the status of a page, if the whole response arrives within this time.
