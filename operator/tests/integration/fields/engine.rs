@@ -4,6 +4,7 @@
 use std::sync::{Arc, LazyLock};
 
 use arrow_array::cast::AsArray as _;
+use arrow_array::types::{Float32Type, Int32Type, Int64Type, UInt32Type};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
 use lethe_connectors::format::FormatConfig;
@@ -73,7 +74,24 @@ fn value(column: &dyn Array, row: usize) -> String {
     match column.data_type() {
         DataType::Utf8 => column.as_string::<i32>().value(row).to_owned(),
         DataType::Binary => String::from_utf8_lossy(column.as_binary::<i32>().value(row)).into_owned(),
-        // Numbers, times, lists and dictionaries in their debug format.
+        DataType::Int32 => column.as_primitive::<Int32Type>().value(row).to_string(),
+        DataType::Int64 => column.as_primitive::<Int64Type>().value(row).to_string(),
+        DataType::UInt32 => column.as_primitive::<UInt32Type>().value(row).to_string(),
+        DataType::Float32 => column.as_primitive::<Float32Type>().value(row).to_string(),
+        DataType::List(_) => {
+            let items = column.as_list::<i32>().value(row);
+            all(items.len(), |item| value(items.as_ref(), item))
+        }
+        DataType::Struct(_) => {
+            let fields = column.as_struct().columns();
+            all(fields.len(), |field| value(fields[field].as_ref(), row))
+        }
+        // Times in their debug format.
         _ => format!("{:?}", column.slice(row, 1)),
     }
+}
+
+/// Returns `len` values, one a line.
+fn all(len: usize, one: impl Fn(usize) -> String) -> String {
+    (0..len).map(one).collect::<Vec<_>>().join("\n")
 }
