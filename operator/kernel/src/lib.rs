@@ -1,10 +1,11 @@
 //! The hot loops of recurrent networks on one core: matrix products with a packed right-hand side, the fused
 //! step of an LSTM and its gradient, and the best-path product of Viterbi.
 //!
-//! Nearly all `unsafe` code of the workspace is here: intrinsics and raw pointers. Public functions are safe: they check
-//! sizes once per call. The instruction set is detected at run time ([`Isa::best`]).
+//! Nearly all `unsafe` code of the workspace is here: intrinsics and raw pointers. Public functions are safe:
+//! they check sizes once per call. The instruction set is detected at run time ([`Isa::best`]).
 //!
-//! It is a crate of its own so that development builds optimise these loops alone, and not all of the networks' code.
+//! It is a crate of its own so that development builds optimise only these loops, and not all code of the
+//! networks.
 //!
 //! Invariant: an output of [`Matrix::product`], of [`step`] and of [`Matrix::best`] depends on its own row
 //! alone, summed in the same order whatever other rows there are. So a sentence gets the same scores in every

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use crate::bucket::Bucket;
 use lethe_kernel::{Affine, Back, Buffer, Gates, Isa, Matrix, Step, add_outer, back_step, step};
+
+use crate::bucket::Bucket;
 
 /// One direction's weights in row-major order: `input` is inputs x 4 hidden, `recurrent` hidden x 4 hidden,
 /// `bias` 4 hidden; columns are grouped by gate: input, forget, update, output.

@@ -7,10 +7,10 @@
 
 mod soft;
 
+use lethe_kernel::{Buffer, Isa, Matrix, add_outer, columns, exp_in_place};
 use lethe_learn::TagSet;
 
 use crate::bucket::Bucket;
-use lethe_kernel::{Buffer, Isa, Matrix, add_outer, columns, exp_in_place};
 
 /// A score that no path of the scheme can compensate.
 const NEVER: f32 = -1e8;

@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use lethe_core::{Annotations, Collector, Lookups, NoteBatch, NoteView, TagError, Tagger};
 use lethe_dictionaries::{Dictionary, UnknownList};
+use lethe_kernel::Isa;
 use lethe_learn::{LabelMap, Marginals, Spans, TagSet};
 
 use crate::model::Model;
 use crate::reader::Reader;
 use crate::runner::{Kept, Runner, Tagged};
-use lethe_kernel::Isa;
 
 /// Notes with more tokens are read in parts.
 const LONG: usize = 1 << 15;

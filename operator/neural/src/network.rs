@@ -6,13 +6,13 @@ use std::sync::Arc;
 use half::f16;
 use lethe_core::LabelSet;
 use lethe_dictionaries::{Dictionary, UnknownList};
+use lethe_kernel::Isa;
 use lethe_learn::{LabelMap, LabelMapError, Manifest, ManifestError, TagSet, Training};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
 use crate::member::NeuralMember;
 use crate::model::{Architecture, Model, Params, Tensor, slot};
-use lethe_kernel::Isa;
 
 const WEIGHTS: &str = "weights.safetensors";
 const WORDS: &str = "words.txt";

@@ -8,6 +8,7 @@
 use std::ops::Range;
 
 use lethe_core::{NoteBatch, NoteView};
+use lethe_kernel::{Affine, Buffer, Isa, Matrix, tanh_in_place};
 use lethe_learn::TagSet;
 
 use crate::bilstm::{BiLstm, Trace};
@@ -17,7 +18,6 @@ use crate::model::{Architecture, Model, Params, slot};
 use crate::reader::{LONGEST, Memory, Read, Reader};
 use crate::rows::Rows;
 use crate::tape::{Spelling, lstm, softmax};
-use lethe_kernel::{Affine, Buffer, Isa, Matrix, tanh_in_place};
 
 /// The approximate rows of a bucket: the memory of its states fits the second-level cache.
 const ROWS: usize = 512;

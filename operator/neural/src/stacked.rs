@@ -12,12 +12,12 @@ mod train;
 
 use std::ops::Range;
 
+use lethe_kernel::Isa;
 use lethe_learn::{Observer, TagSet};
 use serde::{Deserialize, Serialize};
 
 use crate::crf::Allowed;
 use crate::model::Params;
-use lethe_kernel::Isa;
 use run::Runner;
 use shape::Shape;
 

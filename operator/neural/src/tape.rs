@@ -1,12 +1,13 @@
 //! Runs a network over a bucket: forward, and backward for training.
 
+use lethe_kernel::{Affine, Buffer, Isa, Matrix, add_outer, columns, tanh_in_place};
+
 use crate::bilstm::{BiLstm, Trace, Weights, turned};
 use crate::bucket::Bucket;
 use crate::crf::{Allowed, Crf, Grads};
 use crate::model::{Architecture, Params, slot};
 use crate::reader::Memory;
 use crate::rng::Rng;
-use lethe_kernel::{Affine, Buffer, Isa, Matrix, add_outer, columns, tanh_in_place};
 
 /// A bucket of training sequences, one row per token.
 pub(crate) struct Sample<'a> {

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use lethe_core::{BatchError, NoteBatch};
 use lethe_corpus::{CorpusError, Counts, Document, Mark, digest};
 use lethe_dictionaries::{Dictionary, UnknownList};
+use lethe_kernel::Isa;
 use lethe_learn::{Epoch, Observer, TagSet, Training};
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +26,6 @@ use crate::tape::Tape;
 use crate::types::Casing;
 use crate::vectors::{Vectors, VectorsError};
 use grow::grow;
-use lethe_kernel::Isa;
 use pass::pass;
 pub(crate) use self_training::{Ground, self_train};
 

@@ -365,8 +365,8 @@ fn a_telemetry_table_that_cannot_be_is_refused_by_name() {
 fn a_thousand_slow_connections_keep_no_probe_waiting() {
     const CONNECTIONS: usize = 1000;
     const BOUND: Duration = Duration::from_secs(5);
-    // Not the address of the probes: a probe that is slow to send its request may be closed for another connection of
-    // its own address.
+    // Not the address of the probes: a probe that is slow to send its request may be closed for another
+    // connection from its own address.
     const FLOOD: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
     let topic = Topic::new("slow", 1);
     topic.fill([event(1)]);

@@ -1,5 +1,6 @@
-use super::*;
 use lethe_kernel::testing::numbers;
+
+use super::*;
 
 const INPUTS: usize = 5;
 const HIDDEN: usize = 9;

@@ -4,9 +4,10 @@
 //! tokens' shares over the paths that the scheme allows: labels with a single path then give the loss of gold
 //! exactly.
 
+use lethe_kernel::Buffer;
+
 use super::{Allowed, Crf, Grads};
 use crate::bucket::Bucket;
-use lethe_kernel::Buffer;
 
 /// The least share; the sums have a floor of their own.
 const LEAST: f32 = 1e-30;

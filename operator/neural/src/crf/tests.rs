@@ -1,7 +1,7 @@
+use lethe_kernel::testing::numbers;
 use lethe_learn::Scheme;
 
 use super::*;
-use lethe_kernel::testing::numbers;
 
 fn tags() -> TagSet {
     TagSet::new(Scheme::Bilou, vec!["A".to_owned()])

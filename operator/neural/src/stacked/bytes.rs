@@ -1,12 +1,12 @@
 //! The stacked network as bytes: sizes, labels and numbers, then the SHA-256 digest of all of them.
 
+use lethe_kernel::Isa;
 use lethe_learn::{Scheme, TagSet};
 use sha2::{Digest as _, Sha256};
 
 use super::Stacked;
 use super::shape::Shape;
 use crate::model::{Params, Tensor};
-use lethe_kernel::Isa;
 
 /// Name and version of the format.
 const MAGIC: &[u8; 8] = b"lethe-k1";

@@ -1,5 +1,7 @@
 //! The gradient of the stacked network over a bucket of sequences.
 
+use lethe_kernel::{Buffer, Isa, columns};
+
 use super::shape::{Shape, slot};
 use crate::bilstm::{BiLstm, Trace, Weights};
 use crate::bucket::Bucket;
@@ -7,7 +9,6 @@ use crate::crf::{Allowed, Crf, Grads};
 use crate::model::Params;
 use crate::rng::Rng;
 use crate::tape::{affine, back_affine, lstm, six};
-use lethe_kernel::{Buffer, Isa, columns};
 
 /// The network in training.
 pub(super) struct Learner<'a> {

@@ -9,6 +9,8 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use lethe_kernel::{Affine, Buffer, Isa, Matrix};
+
 use super::MemberTags;
 use super::shape::{Shape, slot};
 use crate::bilstm::{BiLstm, Trace, Weights};
@@ -17,7 +19,6 @@ use crate::crf::{Allowed, Crf};
 use crate::model::Params;
 use crate::runner::buckets;
 use crate::tape::lstm;
-use lethe_kernel::{Affine, Buffer, Isa, Matrix};
 
 /// The longest sequence without predictions whose output is cached.
 const SILENT: usize = 512;

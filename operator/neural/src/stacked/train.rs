@@ -2,6 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
+use lethe_kernel::Isa;
 use lethe_learn::{Epoch, Observer, TagSet};
 
 use super::gradient::Learner;
@@ -12,7 +13,6 @@ use crate::crf::Allowed;
 use crate::model::Params;
 use crate::rmsprop::RmsProp;
 use crate::rng::Rng;
-use lethe_kernel::Isa;
 
 pub(super) fn check(settings: &StackedSettings) -> Result<(), StackedError> {
     if settings.batch == 0 || settings.epochs == 0 {

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use lethe_core::{NoteBatch, TokenKind};
 use lethe_corpus::{Document, digest};
+use lethe_kernel::Isa;
 use lethe_learn::{Epoch, Marginals, Observer, Pool, Training};
 use sha2::{Digest as _, Sha256};
 
@@ -26,7 +27,6 @@ use crate::rng::Rng;
 use crate::runner::{Kept, Runner};
 use crate::settings::SelfTraining;
 use crate::tape::{Gold, Sample, Tape};
-use lethe_kernel::Isa;
 
 /// The data of a self-training.
 #[derive(Clone, Copy)]

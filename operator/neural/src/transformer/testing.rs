@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use candle_core::{DType, Device, Tensor};
+use lethe_kernel::testing::numbers;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokenizers::pre_tokenizers::byte_level::ByteLevel;
 
 use super::TransformerConfig;
-use lethe_kernel::testing::numbers;
 
 /// Tensors by name: shape and numbers.
 pub(super) type Weights = BTreeMap<String, (Vec<usize>, Vec<f32>)>;

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use candle_core::DType;
+use lethe_kernel::testing::numbers;
 use lethe_taggers::conformance;
 use serde_json::json;
 
 use super::testing::Tiny;
 use super::*;
-use lethe_kernel::testing::numbers;
 
 fn labels() -> LabelSet {
     LabelSet::i2b2_2014()

@@ -86,7 +86,7 @@ fn value(column: &dyn Array, row: usize) -> String {
             let fields = column.as_struct().columns();
             all(fields.len(), |field| value(fields[field].as_ref(), row))
         }
-        // Times in their debug format.
+        // Times and dictionaries in their debug format.
         _ => format!("{:?}", column.slice(row, 1)),
     }
 }
