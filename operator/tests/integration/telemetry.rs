@@ -364,7 +364,9 @@ fn a_telemetry_table_that_cannot_be_is_refused_by_name() {
 #[test]
 fn a_thousand_slow_connections_keep_no_probe_waiting() {
     const CONNECTIONS: usize = 1000;
+    // A kubelet's probe fails after three attempts in a row; one attempt may be late on a busy machine.
     const BOUND: Duration = Duration::from_secs(5);
+    const ATTEMPTS: usize = 3;
     // Not the address of the probes: a probe that is slow to send its request may be closed for another
     // connection from its own address.
     const FLOOD: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
@@ -402,7 +404,8 @@ fn a_thousand_slow_connections_keep_no_probe_waiting() {
         std::thread::sleep(Duration::from_secs(1));
         for _ in 0..20 {
             for page in ["/live", "/ready", "/metrics"] {
-                assert_eq!(pages.get_within(page, BOUND), Some(200), "{page}");
+                let answer = (0..ATTEMPTS).find_map(|_| pages.get_within(page, BOUND));
+                assert_eq!(answer, Some(200), "{page}");
             }
         }
         let held = descriptors() - before;
