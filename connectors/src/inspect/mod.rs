@@ -8,6 +8,7 @@ mod backfill;
 mod by_fingerprint;
 pub(crate) mod columns;
 mod dataset_error;
+mod deciding_rule;
 mod head;
 mod ledger;
 mod loose;

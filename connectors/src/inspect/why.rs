@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::Place;
 use super::columns::{Batches, Wanted};
+use super::deciding_rule;
 use super::members::names;
 use crate::erase::Erasures;
 use crate::replay::{ReplayFooter, ReplayName, each, read_replay};
@@ -96,6 +97,10 @@ pub struct WhySpan {
     pub scope: String,
     /// Number of votes that it needed; 0 if votes do not decide.
     pub needed: u32,
+    /// What made it be redacted, by its name in the audit; `None` for files from before audits had this.
+    pub deciding_rule: Option<String>,
+    /// The score from which one vote sufficed, if that decided.
+    pub solo_min_score: Option<f32>,
     /// The members that voted for it.
     pub voters: Vec<Voter>,
     /// The rule of the best member that has one.
@@ -265,7 +270,7 @@ impl Why {
         // Columns that earlier versions did not write.
         let (may, must): (Vec<&str>, Vec<&str>) = all
             .into_iter()
-            .partition(|name| ["key", "scope", "path"].contains(name));
+            .partition(|name| ["key", "scope", "path", "deciding_rule", "solo_min_score"].contains(name));
         let wanted = Wanted {
             schema: &schema,
             must: &must,
@@ -329,6 +334,8 @@ impl WhySpan {
             score: scores.get(place).copied().filter(|_| known),
         };
         let beat = batch["beat"].as_list::<i32>().value(row);
+        let solo = batch.column_by_name("solo_min_score");
+        let solo = solo.map(|column| column.as_primitive::<Float32Type>());
         Self {
             start: number("start"),
             end: number("end"),
@@ -341,6 +348,10 @@ impl WhySpan {
             key: cell(batch, "key", row),
             scope: text("scope"),
             needed: number("needed"),
+            deciding_rule: cell(batch, "deciding_rule", row),
+            solo_min_score: solo
+                .filter(|column| column.is_valid(row))
+                .map(|column| column.value(row)),
             voters: names(&members).enumerate().map(voter).collect(),
             rule: text("rule"),
             score: batch["score"].as_primitive::<Float32Type>().value(row),
@@ -448,7 +459,8 @@ impl fmt::Display for WhySpan {
         if !self.scope.is_empty() {
             write!(f, ", consistent within: {}", self.scope)?;
         }
-        write!(f, "\n    {} votes", self.voters.len())?;
+        let votes = self.voters.len();
+        write!(f, "\n    {votes} {}", if votes == 1 { "vote" } else { "votes" })?;
         if self.needed > 0 {
             write!(f, ", {} needed", self.needed)?;
         }
@@ -457,6 +469,10 @@ impl fmt::Display for WhySpan {
             if let Some(score) = score {
                 write!(f, " ({score:.3})")?;
             }
+        }
+        if let Some(rule) = &self.deciding_rule {
+            let reason = deciding_rule::in_words(rule, self.needed, self.solo_min_score);
+            write!(f, "\n    redacted because {reason}")?;
         }
         write!(f, "\n    score {:.3}", self.score)?;
         if !self.rule.is_empty() {

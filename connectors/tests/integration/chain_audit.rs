@@ -5,6 +5,7 @@
 
 use crate::chain_common;
 
+use arrow_array::RecordBatch;
 use lethe_connectors::inspect::{
     Lost, Place, Scope, Voter, WhySpan, by_member, inspect, inspect_within, why,
 };
@@ -40,6 +41,8 @@ async fn a_span_reports_votes_scores_votes_needed_and_overruled_spans() {
         key: None,
         scope: String::new(),
         needed: 1,
+        deciding_rule: Some("votes".into()),
+        solo_min_score: None,
         voters: vec![voter("known", 1.0), voter("pattern", 0.75)],
         rule: "exact".into(),
         score: 1.0,
@@ -64,6 +67,7 @@ async fn a_span_reports_votes_scores_votes_needed_and_overruled_spans() {
         "notes-in/3@0: note, 2 spans redacted",
         "bytes 6..14 of the original, 6..15 of the redacted text: PATIENT (NAME; 45 CFR 164.514(b)(2)(i)(A))",
         "2 votes, 1 needed: known (1.000), pattern (0.750)",
+        "redacted because one vote suffices for its label",
         "score 1.000, rule exact",
         "overruled CITY at 6..9, predicted by gazetteer (0.500)",
         "policy tag",
@@ -177,6 +181,45 @@ async fn an_audit_file_that_is_not_what_it_was_gives_no_reasons() {
         .unwrap()
         .unwrap();
     assert_eq!((told.audit_intact, told.spans.len()), (Some(false), 0));
+}
+
+#[tokio::test]
+async fn a_file_from_before_audits_had_a_deciding_rule_is_explained_without_one() {
+    let mut files = files(&store().await).await;
+    for (name, file) in &mut files {
+        *file = if name.starts_with("audit/") {
+            let older = |rows: RecordBatch| {
+                let is_old = |at: &usize| {
+                    !["deciding_rule", "solo_min_score"].contains(&rows.schema().field(*at).name().as_str())
+                };
+                let columns: Vec<usize> = (0..rows.num_columns()).filter(is_old).collect();
+                rows.project(&columns).unwrap()
+            };
+            rewritten(file, older, |_| {})
+        } else {
+            // Otherwise the audit file would be a changed one.
+            rewritten(
+                file,
+                |rows| rows,
+                |pairs| pairs.retain(|pair| pair.key != "lethe.audit_digest"),
+            )
+        };
+    }
+    let store = store_of(&files).await;
+    let told = why(&store, &place("notes-in/3@0")).await.unwrap().unwrap();
+    assert_eq!((told.spans.len(), &told.spans[0].deciding_rule), (2, &None));
+    let message = told.to_string();
+    assert!(
+        message.contains("1 vote, 1 needed: gazetteer (0.500)"),
+        "{message}"
+    );
+    assert!(!message.contains("redacted because"), "{message}");
+    let all = Scope {
+        audit: true,
+        ..Scope::default()
+    };
+    let report = inspect_within(&store, all, |_| {}).await.unwrap();
+    assert!(report.is_intact(), "{report}");
 }
 
 #[tokio::test]

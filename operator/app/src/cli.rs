@@ -344,7 +344,7 @@ pub(crate) struct AnnotateArgs {
     /// The unit of the offsets in `spans`
     #[arg(long, default_value = "code-point")]
     pub(crate) offsets: OffsetUnit,
-    /// Add to each span its members, rule and score
+    /// Add to each span its members, their rule, the score, and the rule by which the span is redacted
     #[arg(long)]
     pub(crate) explain: bool,
 }

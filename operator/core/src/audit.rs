@@ -12,7 +12,8 @@ use arrow_array::{Array as _, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, SchemaRef};
 
 use crate::{
-    BatchError, Change, Changed, Column, Decision, Enclosed, LabelSet, MemberSet, NoteBatch, Redacted,
+    BatchError, Change, Changed, Column, DecidingRule, Decision, Enclosed, LabelSet, MemberSet, NoteBatch,
+    Redacted,
 };
 use overruled::OverruledColumn;
 
@@ -97,6 +98,22 @@ impl AuditBatch {
                 "The field of the message. Null for a span of the narrative.",
             )
             .nullable(),
+            utf8(
+                "deciding_rule",
+                "What made the span be redacted: `votes` (as many as needed); `solo_score` (one vote sufficed, \
+                 by its score); `always_redact` or `union_rules` (by a member that needs no second vote); \
+                 `combiner` (a fitted combiner); `uncovered` (the part of an overruled span that no other \
+                 redaction covers); `propagation` (the value is redacted elsewhere in the note); `column` (an \
+                 identifier column of a table); `structured` (a field of the message). Files of versions \
+                 before this column lack it.",
+            )
+            .nullable(),
+            Column::new(
+                "solo_min_score",
+                DataType::Float32,
+                "The score from which one vote sufficed. Null unless `deciding_rule` is `solo_score`.",
+            )
+            .nullable(),
         ]
     }
 
@@ -171,6 +188,8 @@ pub(crate) struct Trail {
     scores: ListBuilder<Float32Builder>,
     overruled: OverruledColumn,
     path: StringBuilder,
+    deciding_rule: StringBuilder,
+    solo_min_score: Float32Builder,
 }
 
 impl Default for Trail {
@@ -191,6 +210,8 @@ impl Default for Trail {
             scores: ListBuilder::new(Float32Builder::default()).with_field(score()),
             overruled: OverruledColumn::default(),
             path: StringBuilder::default(),
+            deciding_rule: StringBuilder::default(),
+            solo_min_score: Float32Builder::default(),
         }
     }
 }
@@ -204,6 +225,7 @@ struct Row<'a> {
     scope: &'a str,
     rule: &'a str,
     score: f32,
+    deciding_rule: DecidingRule,
     path: Option<&'a str>,
 }
 
@@ -241,6 +263,7 @@ impl Trail {
                     scope: placed.scope.unwrap_or(redacted.scope),
                     rule: decision.rule,
                     score: decision.score,
+                    deciding_rule: decision.deciding_rule,
                     path: None,
                 },
             );
@@ -292,6 +315,7 @@ impl Trail {
                 scope: replaced.map_or("", |(_, done)| done.scope.unwrap_or(redacted.scope)),
                 rule: change.rule,
                 score: 1.0,
+                deciding_rule: DecidingRule::Structured,
                 path: Some(&change.path),
             },
         );
@@ -318,6 +342,9 @@ impl Trail {
         self.rule.append_value(row.rule);
         self.score.append_value(row.score);
         self.path.append_option(row.path);
+        self.deciding_rule.append_value(row.deciding_rule.name());
+        self.solo_min_score
+            .append_option(row.deciding_rule.solo_min_score());
     }
 
     pub(crate) fn finish(mut self) -> Result<AuditBatch, BatchError> {
@@ -345,69 +372,12 @@ impl Trail {
             Arc::new(self.scores.finish()),
             self.overruled.finish()?,
             Arc::new(self.path.finish()),
+            Arc::new(self.deciding_rule.finish()),
+            Arc::new(self.solo_min_score.finish()),
         ];
         Ok(AuditBatch(RecordBatch::try_new(AuditBatch::schema(), columns)?))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use arrow_array::StructArray;
-    use arrow_array::cast::AsArray;
-    use arrow_array::types::Float32Type;
-
-    use super::*;
-    use crate::{Annotation, Annotations, Carried, LabelId, Redactor, Span, Voting};
-
-    #[test]
-    fn a_row_has_votes_scores_votes_needed_and_overruled_spans() {
-        let (labels, text) = (LabelSet::i2b2_2014(), "Ana Ruiz came");
-        let (patient, city) = (
-            labels.by_name("PATIENT").unwrap(),
-            labels.by_name("CITY").unwrap(),
-        );
-        let says = |end, label: LabelId, score| {
-            let annotation = Annotation {
-                span: Span::between(0, end),
-                label,
-                score,
-                rule: "",
-            };
-            Annotations::new(text, vec![annotation]).unwrap()
-        };
-        let predictions = [says(8, patient, 0.75), says(3, city, 0.5), says(8, patient, 0.25)];
-        let voting = Voting {
-            redact_uncovered: false,
-            ..Voting::default()
-        };
-        let decisions = voting.decide(text, &predictions.iter().collect::<Vec<_>>());
-        let redactor = Redactor::new(&labels, crate::Action::Tag, Carried::default());
-        let batch = NoteBatch::from_texts([text]).unwrap();
-        let names = ["a", "b", "c"].map(str::to_owned);
-        let (_, audit, _) = redactor
-            .redact(&labels, &names, &batch, &[Ok(decisions)])
-            .unwrap();
-        let record = audit.record();
-        let column = |name: &str| record.column_by_name(name).unwrap();
-        assert_eq!(column("members").as_string::<i32>().value(0), "a,c");
-        assert_eq!(
-            column("needed")
-                .as_primitive::<arrow_array::types::UInt32Type>()
-                .value(0),
-            1
-        );
-        let scores = column("scores").as_list::<i32>().value(0);
-        assert_eq!(scores.as_primitive::<Float32Type>().values(), &[0.75, 0.25]);
-        let lost = column("beat").as_list::<i32>().value(0);
-        let lost: &StructArray = lost.as_struct();
-        assert_eq!(lost.len(), 1);
-        let of = |name: &str| {
-            lost.column_by_name(name)
-                .unwrap()
-                .as_string::<i32>()
-                .value(0)
-                .to_owned()
-        };
-        assert_eq!((of("label"), of("members")), ("CITY".to_owned(), "b".to_owned()));
-    }
-}
+mod tests;

@@ -42,6 +42,66 @@ impl MemberSet {
     }
 }
 
+/// What made a span be redacted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum DecidingRule {
+    /// It has the votes that its label needs.
+    Votes,
+    /// A member whose spans are always redacted predicted it.
+    AlwaysRedact,
+    /// The vote of one member sufficed, because its score is at least this.
+    SoloScore(f32),
+    /// A fitted combiner decided it.
+    Combiner,
+    /// A rule that does not vote predicted it.
+    UnionRules,
+    /// It is the part of an overruled span that no winner covers.
+    Uncovered,
+    /// It repeats a value that is redacted elsewhere in the note.
+    Propagation,
+    /// It is a value of an identifier column.
+    Column,
+    /// It is a field of a message, for which the format has a rule.
+    Structured,
+}
+
+impl DecidingRule {
+    /// Returns the name written to the audit.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Votes => "votes",
+            Self::AlwaysRedact => "always_redact",
+            Self::SoloScore(_) => "solo_score",
+            Self::Combiner => "combiner",
+            Self::UnionRules => "union_rules",
+            Self::Uncovered => "uncovered",
+            Self::Propagation => "propagation",
+            Self::Column => "column",
+            Self::Structured => "structured",
+        }
+    }
+
+    /// Returns the score from which one vote sufficed, if that decided.
+    pub const fn solo_min_score(self) -> Option<f32> {
+        match self {
+            Self::SoloScore(score) => Some(score),
+            _ => None,
+        }
+    }
+
+    /// Returns whether members' agreement decided about exactly this span.
+    pub(crate) const fn weighs_agreement(self) -> bool {
+        matches!(self, Self::Votes | Self::SoloScore(_) | Self::Combiner)
+    }
+
+    /// Returns whether members decided about the span itself. Such a rule explains a merged span better than
+    /// one that follows from another span.
+    const fn is_direct(self) -> bool {
+        !matches!(self, Self::Uncovered | Self::Propagation)
+    }
+}
+
 /// An ensemble's decision about a span.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
@@ -57,6 +117,8 @@ pub struct Decision {
     pub score: f32,
     /// The votes that it needed; 0 if votes do not decide.
     pub needed: u32,
+    /// What made the span be redacted.
+    pub deciding_rule: DecidingRule,
     /// The rule of the best-ranked of those members that has one.
     pub rule: &'static str,
     /// The spans that overlapped it and lost.
@@ -64,7 +126,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// Creates a decision without votes and without overruled spans.
+    /// Creates a decision of a combiner, without votes and without overruled spans.
     pub const fn new(span: Span, label: LabelId, members: MemberSet, score: f32) -> Self {
         Self {
             span,
@@ -73,6 +135,7 @@ impl Decision {
             scores: Vec::new(),
             score,
             needed: 0,
+            deciding_rule: DecidingRule::Combiner,
             rule: "",
             overruled: Vec::new(),
         }
@@ -94,6 +157,10 @@ impl Decision {
         self.scores = members.iter().filter_map(of).collect();
         self.members = members;
         self.score = self.score.min(next.score);
+        if next.deciding_rule.is_direct() && !self.deciding_rule.is_direct() {
+            self.deciding_rule = next.deciding_rule;
+            self.needed = next.needed;
+        }
         self.overruled.append(&mut next.overruled);
     }
 }
@@ -126,6 +193,29 @@ impl OverruledSpan {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_joined_decision_keeps_the_rule_that_decided_about_a_part_itself() {
+        let part = |start, rule, needed| Decision {
+            deciding_rule: rule,
+            needed,
+            ..Decision::new(
+                Span::between(start, start + 2),
+                LabelId(0),
+                MemberSet::default(),
+                1.0,
+            )
+        };
+        let joined = |first, second| {
+            let mut decision = part(0, first, 1);
+            decision.join(&mut part(3, second, 2));
+            (decision.deciding_rule, decision.needed)
+        };
+        let (votes, solo) = (DecidingRule::Votes, DecidingRule::SoloScore(0.9));
+        assert_eq!(joined(DecidingRule::Uncovered, votes), (votes, 2));
+        assert_eq!(joined(solo, DecidingRule::Propagation), (solo, 1));
+        assert_eq!(joined(solo, votes), (solo, 1));
+    }
 
     #[test]
     fn a_joined_decision_has_each_members_lesser_score() {

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use crate::footprint::{Footprint, candidates};
 use crate::together::together;
 use crate::{
-    Annotations, AuditBatch, BatchError, Carried, Combine, Decision, Exemption, LabelId, LabelSet, Lookups,
-    MemberSet, Merging, NoteBatch, NoteView, Outcome, Propagation, QuarantineCode, Redacted, RedactedBatch,
-    Redactor, Review, ReviewRule, Span, TagError, Tagger, Unredacted,
+    Annotations, AuditBatch, BatchError, Carried, Combine, DecidingRule, Decision, Exemption, LabelId,
+    LabelSet, Lookups, MemberSet, Merging, NoteBatch, NoteView, Outcome, Propagation, QuarantineCode,
+    Redacted, RedactedBatch, Redactor, Review, ReviewRule, Span, TagError, Tagger, TrainedMembers,
+    Unredacted,
 };
 
 /// A row's decisions and the observation of them, or the code under which it is quarantined.
@@ -25,6 +26,7 @@ pub struct Engine {
     exemption: Option<Exemption>,
     propagation: Option<Propagation>,
     review: ReviewRule,
+    trained: TrainedMembers,
     redactor: Redactor,
 }
 
@@ -58,6 +60,7 @@ impl Engine {
         );
         let names = members.iter().map(|member| member.name().to_owned()).collect();
         Self {
+            trained: TrainedMembers::new(&labels, &members),
             labels,
             members,
             names,
@@ -213,6 +216,7 @@ impl Engine {
             let decision = Decision::new(span, label, MemberSet::default(), 1.0);
             Ok(vec![Decision {
                 rule: "column",
+                deciding_rule: DecidingRule::Column,
                 ..decision
             }])
         };
@@ -232,7 +236,8 @@ impl Engine {
     /// As [`Redactor::redact`].
     pub fn process(&self, batch: &NoteBatch) -> Result<Processed, BatchError> {
         let decided = self.decide_with(batch, |note, predictions, decisions, explained| {
-            self.review.review(note, predictions, decisions, explained)
+            self.review
+                .review(note, predictions, decisions, explained, &self.trained)
         });
         let mut reviews = Vec::with_capacity(batch.len());
         let outcomes = decided.map(|decided| -> Outcome {
@@ -400,7 +405,7 @@ mod tests {
         let told: Vec<_> = review.as_string::<i32>().iter().collect();
         assert_eq!(told, [Some("dropped"), None, None, None]);
         let lax = engine.reviewing(ReviewRule {
-            score: 2.0,
+            dropped_agreement: 2.0,
             ..ReviewRule::default()
         });
         let done = lax.process(&NoteBatch::from_texts(texts).unwrap()).unwrap();

@@ -9,7 +9,7 @@ const ANNOTATION_BYTES: usize = 64;
 /// Bytes of a decision at the peak: itself, twice while overlaps are resolved; the values to propagate; its
 /// replacement, its place, and its row of the audit. Measured by `benches/examples/note_memory.rs` with a
 /// table of numbers.
-const DECISION_BYTES: usize = 640;
+const DECISION_BYTES: usize = 704;
 
 /// The number of spans in a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

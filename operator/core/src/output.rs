@@ -211,7 +211,9 @@ impl RedactedBatch {
                 "review",
                 DataType::Utf8,
                 "The [reasons](configuration.md#enginereview) why a person should check the note, \
-                 comma-separated: `low_margin`, `dropped`, `uncovered_part`. Null without a reason.",
+                 comma-separated: `low_margin` (members agree little about a redacted span), `dropped` (a \
+                 predicted span is not redacted), `uncovered_part` (a part of one is not redacted). Null \
+                 without a reason.",
             )
             .nullable(),
         ]);

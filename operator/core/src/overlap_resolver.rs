@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::decision::OverruledSpan;
-use crate::{Decision, Span};
+use crate::{DecidingRule, Decision, Span};
 
 /// Resolves the overlaps within a run of candidates in order of precedence, as [`OverlapResolver::resolve`] does, and
 /// appends the decisions to `to`. No candidate may overlap a decision there.
@@ -69,6 +69,7 @@ impl OverlapResolver {
                     // It lies between decisions, so nothing overrules it.
                     let rest = Decision {
                         span: rest,
+                        deciding_rule: DecidingRule::Uncovered,
                         ..candidate.clone()
                     };
                     self.add(rest);

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Decision, Hipaa, LabelSet, NoteView, Span, TokenKind};
+use crate::{DecidingRule, Decision, Hipaa, LabelSet, NoteView, Span, TokenKind};
 use values::Values;
 
 /// The shortest run of digits that is propagated: shorter ones are doses, counts and days.
@@ -147,6 +147,7 @@ impl Propagation {
             decisions.push(Decision {
                 span,
                 rule: "sweep",
+                deciding_rule: DecidingRule::Propagation,
                 overruled: Vec::new(),
                 ..from.clone()
             });
@@ -266,6 +267,22 @@ mod tests {
             ),
             "Mr {Ada Okafor}. {OKAFOR} slept, {Ada} too; ada is a tongue."
         );
+    }
+
+    #[test]
+    fn a_further_occurrence_names_propagation_as_its_rule() {
+        let labels = LabelSet::i2b2_2014();
+        let batch = NoteBatch::from_texts(["Okafor slept. Okafor left."]).unwrap();
+        let name = labels.by_name("PATIENT").unwrap();
+        let mut decisions = vec![Decision::new(
+            Span::between(0, 6),
+            name,
+            MemberSet::default().with(1),
+            0.5,
+        )];
+        Propagation::new(&labels, Arc::new(|_| false)).apply(batch.note(0), &mut decisions);
+        let rules: Vec<_> = decisions.iter().map(|decision| decision.deciding_rule).collect();
+        assert_eq!(rules, [DecidingRule::Combiner, DecidingRule::Propagation]);
     }
 
     #[test]

@@ -1,20 +1,26 @@
 //! Residual risk: which redacted notes a person should look at, and why.
 //!
-//! A vote is most often wrong near its threshold, on either side. The flags come from the members'
-//! predictions and the final decisions, whatever the combiner: no combiner can forget to report them.
+//! Members that disagree about one span are often all wrong about another of the same note. The flags come
+//! from the members' predictions and the final decisions, whatever the combiner: no combiner can forget to
+//! report them. `docs/results/review` measures how many notes they flag and how many of those leak.
 
-use crate::{Annotations, Decision, NoteView, Span};
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+use crate::vote::Ends;
+use crate::{
+    Annotation, Annotations, DecidingRule, Decision, LabelId, LabelSet, MemberSet, NoteView, Span, Tagger,
+};
 
 /// Why a note is flagged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Reason {
-    /// A decision has hardly more votes than it needed although more members could have voted, or a low score
-    /// of a fitted combiner.
+    /// The members agree little about a redacted span, or a fitted combiner gave it a low score.
     LowMargin,
-    /// A member returned a span with a high score, and nothing of it is redacted.
+    /// A member predicted a span, and nothing of it is redacted.
     Dropped,
-    /// A member returned a span with a high score, and a part of it with letters or digits is not redacted.
+    /// Members predicted a span, and a part of it with letters or digits is not redacted.
     UncoveredPart,
 }
 
@@ -43,6 +49,10 @@ impl Review {
         Self(self.0 | 1 << reason as u8)
     }
 
+    const fn has(self, reason: Reason) -> bool {
+        self.0 >> reason as u8 & 1 == 1
+    }
+
     /// Returns whether there is no reason.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
@@ -50,222 +60,198 @@ impl Review {
 
     /// Returns the reasons, in order.
     pub fn reasons(self) -> impl Iterator<Item = Reason> {
-        Reason::ALL
-            .into_iter()
-            .filter(move |reason| self.0 >> *reason as u8 & 1 == 1)
+        Reason::ALL.into_iter().filter(move |reason| self.has(*reason))
     }
 }
 
 /// The thresholds from which a note is flagged.
+///
+/// All but the last compare with the agreement about a span: the mean score, 0 to 1, of the members that could
+/// have predicted it, where an abstention counts as 0. Those are the members that were trained on its label,
+/// and all that predicted something that overlaps it.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReviewRule {
-    /// A decision is narrow (reason `low_margin`) if it has fewer than this many votes beyond those that it
-    /// needed. 0 turns the reason off. A decision is never narrow if one vote was enough, or if all members
-    /// voted for it.
-    #[schemars(extend("x-unit" = "votes"))]
-    pub margin: u32,
-    /// A member's span that is not redacted flags the note from this score on: reason `dropped` if nothing of
-    /// it is redacted, else `uncovered_part`. A value above 1 turns both reasons off.
+    /// A redacted span is narrow (reason `low_margin`) below this agreement. Spans are never narrow that are
+    /// redacted by `always_redact`, by `union_rules` or because of another span. 0 turns this off.
     #[schemars(extend("x-unit" = "score"))]
-    pub score: f32,
+    pub min_agreement: f32,
+    /// A member's span of which nothing is redacted flags the note (reason `dropped`) from this agreement on. A
+    /// value above 1 turns the reason off.
+    #[schemars(extend("x-unit" = "score"))]
+    pub dropped_agreement: f32,
+    /// The part of a member's span that is not redacted flags the note (reason `uncovered_part`), if it has a
+    /// letter or a digit, from this agreement about the part on. A value above 1 turns the reason off.
+    #[schemars(extend("x-unit" = "score"))]
+    pub uncovered_agreement: f32,
     /// A decision of a fitted combiner is narrow (reason `low_margin`) below this score. 0 turns this off.
     #[schemars(extend("x-unit" = "score"))]
     pub min_score: f32,
 }
 
 impl Default for ReviewRule {
-    /// One vote more than needed is enough; a member's score is high from 0.9, and a combiner's low below
-    /// 0.6.
+    /// The thresholds that `docs/results/review` found: a span that one of five members predicted with
+    /// confidence flags a note if nothing of it is redacted. Two must agree if only a part is left, because
+    /// members often differ in borders.
     fn default() -> Self {
         Self {
-            margin: 1,
-            score: 0.9,
-            min_score: 0.6,
+            min_agreement: 0.25,
+            dropped_agreement: 0.1,
+            uncovered_agreement: 0.3,
+            min_score: 0.0,
         }
+    }
+}
+
+/// The members that were trained on each label. Only they abstain where they predict nothing: a rule that does
+/// not fire, or a member that does not know the label, says nothing about a span.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TrainedMembers(Vec<MemberSet>);
+
+impl TrainedMembers {
+    /// Asks every member about every label of a set.
+    pub fn new(labels: &LabelSet, members: &[Arc<dyn Tagger>]) -> Self {
+        Self::from_fn(labels, members.len(), |member, label| {
+            members[member].is_trained_on(label)
+        })
+    }
+
+    /// Creates the sets of `members` members from whether one was trained on a label.
+    pub fn from_fn(labels: &LabelSet, members: usize, is_trained: impl Fn(usize, LabelId) -> bool) -> Self {
+        let of = |label: usize| {
+            let label = LabelId(label as u16);
+            let trained = (0..members).filter(|&member| is_trained(member, label));
+            trained.fold(MemberSet::default(), MemberSet::with)
+        };
+        Self((0..labels.labels().len()).map(of).collect())
+    }
+
+    /// Returns the members that were trained on a label.
+    pub fn of(&self, label: LabelId) -> MemberSet {
+        self.0.get(usize::from(label.0)).copied().unwrap_or_default()
+    }
+}
+
+/// How far the members agree about spans of one note.
+struct Agreements<'a> {
+    predictions: &'a [&'a Annotations],
+    trained: &'a TrainedMembers,
+    /// Computed for the first span that needs it: most notes have none.
+    ends: OnceCell<Vec<Ends<'a>>>,
+}
+
+impl Agreements<'_> {
+    /// Returns the mean score of the members that could have predicted a span.
+    fn of(&self, span: Span, label: LabelId) -> f32 {
+        let predictions = || self.predictions.iter().map(|one| Ends::new(one)).collect();
+        let ends = self.ends.get_or_init(predictions);
+        let trained = self.trained.of(label);
+        let (mut sum, mut could) = (0.0, 0.0);
+        for (member, ends) in ends.iter().enumerate() {
+            let score = ends.best_score(span);
+            if score.is_some() || trained.contains(member) {
+                sum += score.unwrap_or(0.0);
+                could += 1.0;
+            }
+        }
+        // No member could have predicted what no member predicted.
+        if could == 0.0 { 0.0 } else { sum / could }
+    }
+
+    /// Returns whether the members agree about a decision at least this far.
+    fn reach(&self, decision: &Decision, min: f32) -> bool {
+        // More members can only add to the sum, so most decisions need no look at the others.
+        let least = decision.scores.iter().sum::<f32>() / self.predictions.len().max(1) as f32;
+        least >= min || self.of(decision.span, decision.label) >= min
     }
 }
 
 impl ReviewRule {
     /// Returns why a person should look at a note, from the members' predictions and the final decisions,
     /// which are sorted and free of overlaps. A prediction within one of the `explained` spans is no reason.
-    /// `O(a + d)` in annotations and decisions.
+    /// `O(a + d)` in annotations and decisions where few overlap.
     pub fn review(
         &self,
         note: NoteView<'_>,
         predictions: &[&Annotations],
         decisions: &[Decision],
         explained: &[Span],
+        trained: &TrainedMembers,
     ) -> Review {
+        let agreements = Agreements {
+            predictions,
+            trained,
+            ends: OnceCell::new(),
+        };
         let mut review = Review::default();
-        if decisions
-            .iter()
-            .any(|decision| self.is_close(decision, predictions.len()))
-        {
+        if decisions.iter().any(|one| self.is_narrow(one, &agreements)) {
             review = review.with(Reason::LowMargin);
         }
         for annotations in predictions {
             let mut before = 0;
-            for annotation in annotations.iter().filter(|one| one.score >= self.score) {
-                if !explained.is_empty() && crate::exemption::covers(note, explained, annotation.span) {
-                    continue;
-                }
+            for annotation in annotations.iter() {
                 // Annotations and decisions are both sorted, so a decision that ends before an annotation
                 // also ends before the next one.
                 let behind = |decision: &Decision| decision.span.end() <= annotation.span.start();
                 before += decisions[before..].iter().take_while(|one| behind(one)).count();
-                let (stands, touched) = left(note.text, annotation.span, &decisions[before..]);
-                review = match (stands, touched) {
-                    (false, _) => review,
-                    (true, false) => review.with(Reason::Dropped),
-                    (true, true) => review.with(Reason::UncoveredPart),
+                let is_left = self.left(note, annotation, &decisions[before..], review, &agreements);
+                review = match is_left {
+                    Some(reason) if !crate::exemption::covers(note, explained, annotation.span) => {
+                        review.with(reason)
+                    }
+                    _ => review,
                 };
             }
         }
         review
     }
 
-    fn is_close(&self, decision: &Decision, members: usize) -> bool {
-        let votes = decision.members.len();
-        if decision.needed == 0 {
-            return decision.score < self.min_score;
+    /// Returns the reason that a prediction is, if the note is not flagged for it yet. No decision ends before
+    /// the prediction starts.
+    fn left(
+        &self,
+        note: NoteView<'_>,
+        prediction: &Annotation,
+        decisions: &[Decision],
+        review: Review,
+        agreements: &Agreements<'_>,
+    ) -> Option<Reason> {
+        let first = decisions.first();
+        let (reason, min) = match first.is_some_and(|one| one.span.overlaps(prediction.span)) {
+            false => (Reason::Dropped, self.dropped_agreement),
+            true => (Reason::UncoveredPart, self.uncovered_agreement),
+        };
+        if review.has(reason) {
+            return None;
         }
-        let beyond = votes.checked_sub(decision.needed);
-        decision.needed > 1 && (votes as usize) < members && beyond.is_some_and(|beyond| beyond < self.margin)
+        let mut parts = uncovered(note.text, prediction.span, decisions);
+        let agreed = parts.any(|part| agreements.of(part, prediction.label) >= min);
+        agreed.then_some(reason)
+    }
+
+    fn is_narrow(&self, decision: &Decision, agreements: &Agreements<'_>) -> bool {
+        let rule = decision.deciding_rule;
+        rule == DecidingRule::Combiner && decision.score < self.min_score
+            || rule.weighs_agreement() && !agreements.reach(decision, self.min_agreement)
     }
 }
 
-/// Returns whether a letter or digit of `span` lies outside all decisions, and whether any decision overlaps
-/// it. None of them ends before `span` starts.
-fn left(text: &str, span: Span, decisions: &[Decision]) -> (bool, bool) {
+/// Returns the parts of `span` outside all decisions that have a letter or a digit. None of the decisions ends
+/// before the span starts.
+fn uncovered(text: &str, span: Span, decisions: &[Decision]) -> impl Iterator<Item = Span> {
     let over = decisions
         .iter()
-        .take_while(|decision| decision.span.start() < span.end());
-    let bare = |from: usize, to: usize| {
-        let part = Span::between(from as u32, to as u32);
-        part.of(text).chars().any(char::is_alphanumeric)
-    };
-    let (mut at, mut stands, mut touched) = (span.start(), false, false);
-    for decision in over {
-        touched = true;
-        stands |= bare(at, decision.span.start());
-        at = at.max(decision.span.end());
-    }
-    (stands || bare(at, span.end()), touched)
+        .take_while(move |decision| decision.span.start() < span.end());
+    // The span's end closes the last part.
+    let borders = over.map(|decision| (decision.span.start(), decision.span.end()));
+    let borders = borders.chain([(span.end(), span.end())]);
+    let parts = borders.scan(span.start(), |at, (start, end)| {
+        let part = Span::between(*at as u32, start.max(*at) as u32);
+        *at = end.max(*at);
+        Some(part)
+    });
+    parts.filter(|part| part.of(text).chars().any(char::is_alphanumeric))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Annotation, LabelId, MemberSet, NoteBatch, Voting};
-    use proptest::prelude::*;
-
-    const TEXT: &str = "Ana Ruiz, seen by Dr. Gil on May 4";
-
-    fn says(spans: &[(u32, u32, f32)]) -> Annotations {
-        let found = spans.iter().map(|&(start, end, score)| Annotation {
-            span: Span::between(start, end),
-            label: LabelId(0),
-            score,
-            rule: "",
-        });
-        Annotations::new(TEXT, found.collect()).unwrap()
-    }
-
-    fn vote(threshold: u32) -> Voting {
-        Voting {
-            threshold,
-            redact_uncovered: false,
-            ..Voting::default()
-        }
-    }
-
-    /// Returns the names of the reasons for the decisions of this vote.
-    fn reasons(voting: &Voting, predictions: &[Annotations]) -> Vec<&'static str> {
-        let batch = NoteBatch::from_texts([TEXT]).unwrap();
-        let predictions: Vec<_> = predictions.iter().collect();
-        let decisions = voting.decide(TEXT, &predictions);
-        let review = ReviewRule::default().review(batch.note(0), &predictions, &decisions, &[]);
-        assert_eq!(review.is_empty(), review.reasons().count() == 0);
-        review.reasons().map(Reason::name).collect()
-    }
-
-    #[test]
-    fn as_many_votes_as_were_needed_are_close_where_more_members_could_have_voted() {
-        let name = || says(&[(0, 8, 0.5)]);
-        assert_eq!(reasons(&vote(2), &[name(), name(), says(&[])]), ["low_margin"]);
-        assert!(reasons(&vote(2), &[name(), name(), name()]).is_empty());
-        assert!(reasons(&vote(2), &[name(), name()]).is_empty());
-    }
-
-    #[test]
-    fn where_one_vote_is_enough_or_a_rule_always_counts_no_decision_is_close() {
-        let predictions = [says(&[(0, 8, 1.0)]), says(&[])];
-        assert!(reasons(&vote(1), &predictions).is_empty());
-        let always = Voting {
-            always_redact: MemberSet::default().with(0),
-            ..vote(2)
-        };
-        assert!(reasons(&always, &predictions).is_empty());
-    }
-
-    #[test]
-    fn a_confident_span_that_is_not_redacted_is_flagged_as_dropped() {
-        assert_eq!(
-            reasons(&vote(2), &[says(&[(22, 25, 0.9)]), says(&[])]),
-            ["dropped"]
-        );
-        assert!(reasons(&vote(2), &[says(&[(22, 25, 0.89)]), says(&[])]).is_empty());
-    }
-
-    #[test]
-    fn an_uncovered_part_is_flagged_and_punctuation_is_not() {
-        let three = |wide: &[(u32, u32, f32)]| {
-            let name = || says(&[(4, 8, 0.5)]);
-            [says(wide), name(), name(), name()]
-        };
-        assert_eq!(reasons(&vote(2), &three(&[(0, 8, 0.95)])), ["uncovered_part"]);
-        assert!(reasons(&vote(2), &three(&[(3, 9, 0.95)])).is_empty());
-    }
-
-    #[test]
-    fn a_low_score_of_a_fitted_combiner_is_close() {
-        let batch = NoteBatch::from_texts([TEXT]).unwrap();
-        let decided = |score| {
-            let members = MemberSet::default().with(0);
-            let decision = Decision::new(Span::between(0, 8), LabelId(0), members, score);
-            let review = ReviewRule::default().review(batch.note(0), &[&says(&[])], &[decision], &[]);
-            review.reasons().next()
-        };
-        assert_eq!(decided(0.59), Some(Reason::LowMargin));
-        assert_eq!(decided(0.6), None);
-    }
-
-    #[test]
-    fn limits_are_read_from_configuration() {
-        let rule: ReviewRule = toml::from_str("margin = 2\nscore = 0.5").unwrap();
-        assert_eq!((rule.margin, rule.score, rule.min_score), (2, 0.5, 0.6));
-        assert!(toml::from_str::<ReviewRule>("margins = 2").is_err());
-    }
-
-    proptest! {
-        #[test]
-        fn a_note_is_flagged_for_a_span_exactly_if_a_letter_or_digit_of_it_stands(
-            spans in proptest::collection::vec((0u32..30, 1u32..8), 0..5),
-            sure in (0u32..30, 1u32..8),
-        ) {
-            let clip = |(start, length): (u32, u32)| (start, (start + length).min(TEXT.len() as u32), 1.0);
-            let of: Vec<_> = spans.iter().map(|&span| clip(span)).collect();
-            let decided = [says(&of)];
-            let decided: Vec<_> = decided.iter().collect();
-            let decisions = Voting::default().decide(TEXT, &decided);
-            let sure = clip(sure);
-            let batch = NoteBatch::from_texts([TEXT]).unwrap();
-            let review = ReviewRule::default().review(batch.note(0), &[&says(&[sure])], &decisions, &[]);
-            let covered = |at: usize| decisions.iter().any(|d| (d.span.start()..d.span.end()).contains(&at));
-            let stands = (sure.0 as usize..sure.1 as usize)
-                .any(|at| !covered(at) && TEXT.as_bytes()[at].is_ascii_alphanumeric());
-            prop_assert_eq!(!review.is_empty(), stands);
-        }
-    }
-}
+mod tests;

@@ -1,6 +1,6 @@
 //! The trait that every member implements.
 
-use crate::{AnnotationError, Annotations, Collector, NoteBatch, NoteView};
+use crate::{AnnotationError, Annotations, Collector, LabelId, NoteBatch, NoteView};
 
 /// Why a member could not tag a note. Contains no text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -28,6 +28,12 @@ pub trait Tagger: Send + Sync {
 
     /// Tags every note of the batch, and returns one result per row.
     fn tag(&self, batch: &NoteBatch) -> Vec<Result<Annotations, TagError>>;
+
+    /// Returns whether it was trained to find every span of this label, so that it abstains where it predicts
+    /// none. False, the default, for rules: a rule that does not fire says nothing.
+    fn is_trained_on(&self, _label: LabelId) -> bool {
+        false
+    }
 
     /// Returns the bytes of memory that tagging a long note takes for each of its tokens, in addition to the
     /// note and the spans found. 0, the default, for a member that works through a long note in windows.

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::overlap_resolver::OverlapResolver;
-use crate::{Annotations, Combine, Decision, MemberSet, NoteView, Voting};
+use crate::{Annotations, Combine, DecidingRule, Decision, MemberSet, NoteView, Voting};
 
 /// A combiner of the first members, united with every span of the others.
 ///
@@ -35,6 +35,7 @@ impl Combine for UnionRules {
         let mut new = Vec::new();
         for mut candidate in candidates {
             candidate.members = MemberSet(candidate.members.0 << members.len());
+            candidate.deciding_rule = DecidingRule::UnionRules;
             match kept.same(&candidate) {
                 Some(decision) => {
                     // Some combiners do not keep the members' scores.
@@ -108,6 +109,29 @@ mod tests {
     fn a_rule_counts_where_the_combiner_decides_nothing() {
         let predictions = [says(&[(0, 4, 0)]), says(&[(6, 9, 0)]), says(&[(10, 12, 1)])];
         assert_eq!(decided(&predictions), [(10, 12, 1, vec![2], 0)]);
+    }
+
+    #[test]
+    fn a_decision_tells_whether_the_combiner_or_a_rule_made_it() {
+        let predictions = [
+            says(&[(2, 5, 0)]),
+            says(&[(2, 5, 0)]),
+            says(&[(0, 5, 1), (8, 9, 1)]),
+        ];
+        let both = Voting {
+            threshold: 2,
+            ..Voting::default()
+        };
+        let batch = NoteBatch::from_texts([TEXT]).unwrap();
+        let predictions: Vec<_> = predictions.iter().collect();
+        let decided = UnionRules::new(Arc::new(both), 2).decide(batch.note(0), &predictions);
+        let rules: Vec<_> = decided.iter().map(|decision| decision.deciding_rule).collect();
+        let expected = [
+            DecidingRule::Uncovered,
+            DecidingRule::Votes,
+            DecidingRule::UnionRules,
+        ];
+        assert_eq!(rules, expected);
     }
 
     #[test]

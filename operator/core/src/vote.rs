@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 
 use crate::overlap_resolver::resolve_run;
-use crate::{Annotation, Annotations, Decision, LabelId, MemberSet, Span};
+use crate::{Annotation, Annotations, DecidingRule, Decision, LabelId, MemberSet, Span};
 
 /// When members agree.
 #[derive(
@@ -85,8 +85,34 @@ impl Voting {
 
     /// Returns whether a member's score suffices for a triple of this label, so that it needs no second vote.
     pub fn is_solo(&self, label: LabelId, score: f32) -> bool {
-        let enough = self.solo_min_scores.get(usize::from(label.0));
-        enough.is_some_and(|&enough| score >= enough)
+        self.solo(label, score).is_some()
+    }
+
+    /// Returns the rule by which this score suffices, if it does.
+    fn solo(&self, label: LabelId, score: f32) -> Option<DecidingRule> {
+        let enough = *self.solo_min_scores.get(usize::from(label.0))?;
+        (score >= enough).then_some(DecidingRule::SoloScore(enough))
+    }
+
+    /// Returns the rule by which a candidate is redacted, whatever else the note has.
+    fn by_itself(&self, candidate: &Decision) -> Option<DecidingRule> {
+        if candidate.members.len() >= self.needed(candidate.label) {
+            return Some(DecidingRule::Votes);
+        }
+        let mut predictions = candidate.members.iter().zip(&candidate.scores);
+        let always = |(member, score): (usize, &f32)| {
+            *score >= self.always_min_score && self.always_redact.contains(member)
+        };
+        predictions.any(always).then_some(DecidingRule::AlwaysRedact)
+    }
+
+    /// Returns the rule by which a candidate is redacted in a note with a corroborated span.
+    fn corroborated(&self, candidate: &Decision) -> Option<DecidingRule> {
+        if self.is_enough(candidate.label, candidate.members) {
+            return Some(DecidingRule::AlwaysRedact);
+        }
+        let best = candidate.scores.iter().copied().fold(0.0, f32::max);
+        self.solo(candidate.label, best)
     }
 
     /// Decides one note, given each member's annotations of it, in member order.
@@ -108,22 +134,17 @@ impl Voting {
         if self.agreement == Agreement::Overlap {
             support(&mut candidates, members);
         }
-        let by_itself = |c: &Decision| {
-            let predictions = c.members.iter().zip(&c.scores);
-            let mut confident = predictions.filter(|&(_, &score)| score >= self.always_min_score);
-            c.members.len() >= self.needed(c.label)
-                || confident.any(|(member, _)| self.always_redact.contains(member))
-        };
-        let corroborated = !self.require_corroboration || candidates.iter().any(by_itself);
-        let keeps = |c: &Decision| {
-            let best = c.scores.iter().copied().fold(0.0, f32::max);
-            by_itself(c)
-                || corroborated && (self.is_enough(c.label, c.members) || self.is_solo(c.label, best))
+        let corroborated =
+            !self.require_corroboration || candidates.iter().any(|one| self.by_itself(one).is_some());
+        let kept = |mut candidate: Decision| {
+            let alone = || corroborated.then(|| self.corroborated(&candidate)).flatten();
+            candidate.deciding_rule = self.by_itself(&candidate).or_else(alone)?;
+            Some(candidate)
         };
         let mut decisions = Vec::with_capacity(candidates.len());
         let mut rest = candidates.into_iter();
         for run in runs {
-            let kept = rest.by_ref().take(run).filter(keeps);
+            let kept = rest.by_ref().take(run).filter_map(kept);
             resolve_run(text, kept, self.redact_uncovered, &mut decisions);
         }
         decisions
@@ -153,6 +174,7 @@ impl Voting {
                 score: scores.iter().copied().fold(0.0, f32::max),
                 scores,
                 needed: self.needed(votes[0].1.label),
+                deciding_rule: DecidingRule::Votes,
                 rule: rule.map_or("", |(_, a)| a.rule),
                 overruled: Vec::new(),
             }
@@ -227,13 +249,13 @@ fn support(candidates: &mut [Decision], members: &[&Annotations]) {
 }
 
 /// A member's annotations by their starts, and the furthest end up to each.
-struct Ends<'a> {
+pub(crate) struct Ends<'a> {
     predictions: Vec<&'a Annotation>,
     reach: Vec<usize>,
 }
 
 impl<'a> Ends<'a> {
-    fn new(annotations: &'a Annotations) -> Self {
+    pub(crate) fn new(annotations: &'a Annotations) -> Self {
         let predictions: Vec<&Annotation> = annotations.iter().collect();
         let mut reach = Vec::with_capacity(predictions.len());
         for annotation in &predictions {
@@ -244,7 +266,7 @@ impl<'a> Ends<'a> {
     }
 
     /// Returns the best score among what overlaps a span.
-    fn best_score(&self, span: Span) -> Option<f32> {
+    pub(crate) fn best_score(&self, span: Span) -> Option<f32> {
         let before = self
             .predictions
             .partition_point(|one| one.span.start() < span.end());

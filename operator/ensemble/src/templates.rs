@@ -6,7 +6,7 @@
 //! difference; a binary template would lose how reliable each member is, and with members that are mostly
 //! right both would be all ones and all zeros.
 
-use lethe_core::{Annotations, Combine, Decision, MemberSet, NoteView, Voting};
+use lethe_core::{Annotations, Combine, DecidingRule, Decision, MemberSet, NoteView, Voting};
 use serde::{Deserialize, Serialize};
 
 use crate::PredictionSet;
@@ -182,6 +182,9 @@ impl Combine for Templates {
         for decision in &mut decisions {
             // Likeness decided, not votes.
             decision.needed = 0;
+            if decision.deciding_rule == DecidingRule::Votes {
+                decision.deciding_rule = DecidingRule::Combiner;
+            }
         }
         decisions
     }

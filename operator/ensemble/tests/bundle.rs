@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lethe_core::{
-    Action, Agreement, Carried, Engine, LabelSet, Merging, NoteBatch, Redactor, Span, VoteSpec, hex,
+    Action, Agreement, Carried, Engine, LabelSet, Merging, NoteBatch, Redactor, Span, TrainedMembers,
+    VoteSpec, hex,
 };
 use lethe_corpus::{Document, Mark};
 use lethe_dictionaries::Dictionary;
@@ -93,6 +94,10 @@ fn a_bundle_opens_wherever_it_is_moved_and_decides_by_its_members_votes() {
     std::fs::remove_dir_all(folder.path().join("mira")).unwrap();
     let bundle = Bundle::open(&path, &Dictionary::builtin()).unwrap();
     assert_eq!(bundle.manifest, BundleManifest::read(&path).unwrap());
+    let trained = TrainedMembers::new(&bundle.labels, &bundle.members);
+    let who = |label: &str| trained.of(bundle.labels.by_name(label).unwrap()).iter().count();
+    // A rule is not trained, and nobody is on a label that the documents lack.
+    assert_eq!((who(DATE), who("PAIS")), (2, 0));
     let redactor = Redactor::new(&bundle.labels, Action::Tag, Carried::default());
     let merging = Merging::none(&bundle.labels);
     let labels = Arc::clone(&bundle.labels);

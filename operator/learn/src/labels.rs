@@ -33,6 +33,11 @@ impl LabelMap {
         model.iter().map(place).collect::<Result<_, _>>().map(Self)
     }
 
+    /// Returns whether a label of the model maps to this one of the engine.
+    pub fn contains(&self, label: LabelId) -> bool {
+        self.0.contains(&label)
+    }
+
     /// Returns the engine's label for the model's label of this index.
     ///
     /// # Panics

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lethe_core::{Annotations, Collector, LabelSet, NoteBatch, NoteView, TagError, Tagger};
+use lethe_core::{Annotations, Collector, LabelId, LabelSet, NoteBatch, NoteView, TagError, Tagger};
 use lethe_dictionaries::Dictionary;
 use lethe_learn::{LabelMap, LabelMapError, Manifest, ManifestError, Marginals, Spanned, TagSet};
 
@@ -279,6 +279,10 @@ impl Tagger for LinearMember {
             }
         }
         tagged
+    }
+
+    fn is_trained_on(&self, label: LabelId) -> bool {
+        self.labels.contains(label)
     }
 }
 

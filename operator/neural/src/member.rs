@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use lethe_core::{Annotations, Collector, Lookups, NoteBatch, NoteView, TagError, Tagger};
+use lethe_core::{Annotations, Collector, LabelId, Lookups, NoteBatch, NoteView, TagError, Tagger};
 use lethe_dictionaries::{Dictionary, UnknownList};
 use lethe_kernel::Isa;
 use lethe_learn::{LabelMap, Marginals, Spans, TagSet};
@@ -87,6 +87,10 @@ impl Tagger for NeuralMember {
             }
         }
         tagged
+    }
+
+    fn is_trained_on(&self, label: LabelId) -> bool {
+        self.labels.contains(label)
     }
 
     /// Counts word types and contexts: two look-ups per token.

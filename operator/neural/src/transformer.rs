@@ -19,7 +19,7 @@ mod windows;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use lethe_core::{Annotations, Collector, LabelSet, NoteBatch, RowKind, TagError, Tagger};
+use lethe_core::{Annotations, Collector, LabelId, LabelSet, NoteBatch, RowKind, TagError, Tagger};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -170,6 +170,10 @@ impl Tagger for Transformer {
             }
         };
         (0..batch.len()).map(note).collect()
+    }
+
+    fn is_trained_on(&self, label: LabelId) -> bool {
+        self.tags.has(label)
     }
 }
 

@@ -4,7 +4,7 @@
 //! the ensemble. Predictions belong to a note by its id, and their text must equal the note's byte for byte:
 //! spans of another version of a note would redact the wrong words.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use lethe_core::{
@@ -134,6 +134,7 @@ impl ExternalConfig {
             name: self.name.clone(),
             missing: self.missing,
             predictions,
+            labels: places.into_values().collect(),
         })
     }
 
@@ -219,6 +220,8 @@ pub struct External {
     name: String,
     missing: Missing,
     predictions: HashMap<String, Prediction>,
+    /// The labels of which the tool predicted a span, or that the configuration names.
+    labels: BTreeSet<LabelId>,
 }
 
 /// The tool's predictions for a note. The text itself is not kept.
@@ -268,6 +271,10 @@ impl Tagger for External {
 
     fn tag(&self, batch: &NoteBatch) -> Vec<Result<Annotations, TagError>> {
         (0..batch.len()).map(|row| self.note(batch, row)).collect()
+    }
+
+    fn is_trained_on(&self, label: LabelId) -> bool {
+        self.labels.contains(&label)
     }
 }
 

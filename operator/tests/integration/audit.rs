@@ -121,6 +121,7 @@ fn each_span_says_why_it_was_redacted_and_gives_back_what_stood_there() {
             rebuilt.extend_from_slice(&original.as_bytes()[end("start")..end("end")]);
             done = end("out_end");
             assert!(!span["voters"].as_array().unwrap().is_empty());
+            assert!(span["deciding_rule"].is_string(), "{span}");
         }
         rebuilt.extend_from_slice(&redacted.as_bytes()[done..]);
         assert_eq!(rebuilt, original.as_bytes());
@@ -142,7 +143,8 @@ fn a_question_about_a_byte_is_answered_for_people_without_a_word_of_the_note() {
         "of the redacted text: PHONE",
         "45 CFR 164.514(b)(2)(i)(D)",
         "action tag",
-        "votes",
+        "vote",
+        "redacted because ",
         "policy ",
     ] {
         assert!(output.contains(part), "{part}: {output}");

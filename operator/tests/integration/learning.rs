@@ -328,4 +328,7 @@ fn a_trained_model_runs_in_the_engine_with_the_rules() {
         found.contains(&"\"DATE\" [\"pattern\",\"ours\"]".to_owned()),
         "{found:?}"
     );
+    let rules = document["spans"].as_array().unwrap().iter();
+    let rules: Vec<_> = rules.map(|span| span["deciding_rule"].as_str()).collect();
+    assert!(rules.iter().all(|&rule| rule == Some("votes")), "{rules:?}");
 }

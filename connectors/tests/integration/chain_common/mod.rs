@@ -140,8 +140,9 @@ pub fn rewritten(
     footer(&mut pairs);
     let batches: Vec<RecordBatch> = builder.build().unwrap().map(Result::unwrap).collect();
     let whole = arrow_select::concat::concat_batches(&schema, &batches).unwrap();
-    let mut writer = ArrowWriter::try_new(Vec::new(), schema, None).unwrap();
-    writer.write(&rows(whole)).unwrap();
+    let rows = rows(whole);
+    let mut writer = ArrowWriter::try_new(Vec::new(), rows.schema(), None).unwrap();
+    writer.write(&rows).unwrap();
     pairs
         .into_iter()
         .for_each(|pair| writer.append_key_value_metadata(pair));

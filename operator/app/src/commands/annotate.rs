@@ -71,14 +71,21 @@ fn spans(engine: &Engine, text: &str, decisions: &[Decision], unit: OffsetUnit, 
                 .collect();
             span.insert("members".to_owned(), json!(members));
             span.insert("rule".to_owned(), json!(decision.rule));
-            span.insert(
-                "score".to_owned(),
-                json!((f64::from(decision.score) * 1e4).round() / 1e4),
-            );
+            let deciding = decision.deciding_rule;
+            span.insert("deciding_rule".to_owned(), json!(deciding.name()));
+            if let Some(min) = deciding.solo_min_score() {
+                span.insert("solo_min_score".to_owned(), rounded(min));
+            }
+            span.insert("score".to_owned(), rounded(decision.score));
         }
         span
     };
     decisions.iter().map(each).collect()
+}
+
+/// Returns a score with four decimal places.
+fn rounded(score: f32) -> Value {
+    json!((f64::from(score) * 1e4).round() / 1e4)
 }
 
 /// Converts ascending byte offsets to another unit in one pass over the text.

@@ -275,3 +275,45 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_decision_names_the_rule_that_made_it() {
+    let says = |spans: &[(u32, u32, f32)]| {
+        let one = |&(start, end, score): &(u32, u32, f32)| Annotation {
+            span: Span::between(start, end),
+            label: LabelId(0),
+            score,
+            rule: "",
+        };
+        Annotations::new(TEXT, spans.iter().map(one).collect()).unwrap()
+    };
+    let voting = Voting {
+        solo_min_scores: vec![0.9],
+        require_corroboration: true,
+        always_redact: MemberSet::default().with(2),
+        always_min_score: 0.75,
+        redact_uncovered: true,
+        ..paper(2)
+    };
+    let members = [
+        says(&[(0, 3, 0.5), (4, 6, 0.95), (14, 20, 0.95)]),
+        says(&[(0, 3, 0.5), (14, 17, 0.5)]),
+        says(&[(7, 9, 0.8), (10, 12, 0.5), (14, 17, 0.5)]),
+    ];
+    let decided: Vec<_> = voting
+        .decide(TEXT, &members.iter().collect::<Vec<_>>())
+        .iter()
+        .map(|decision| (decision.span.start(), decision.deciding_rule))
+        .collect();
+    assert_eq!(
+        decided,
+        [
+            (0, DecidingRule::Votes),
+            (4, DecidingRule::SoloScore(0.9)),
+            (7, DecidingRule::AlwaysRedact),
+            (10, DecidingRule::AlwaysRedact),
+            (14, DecidingRule::Votes),
+            (17, DecidingRule::Uncovered),
+        ]
+    );
+}

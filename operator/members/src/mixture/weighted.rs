@@ -318,6 +318,10 @@ impl Tagger for Weighted {
         rows.map(one).collect()
     }
 
+    fn is_trained_on(&self, label: LabelId) -> bool {
+        self.matching.labels.contains(&label)
+    }
+
     /// Notes are read whole: the features of a token, and its probabilities by either member, under the
     /// common tags, and mixed.
     fn token_bytes(&self) -> usize {

@@ -54,6 +54,12 @@ enum Part {
 pub(super) struct Tags(Vec<Option<(LabelId, Part)>>);
 
 impl Tags {
+    /// Returns whether a tag stands for this label.
+    pub(super) fn has(&self, label: LabelId) -> bool {
+        let mut labels = self.0.iter().flatten();
+        labels.any(|&(known, _)| known == label)
+    }
+
     /// Maps labels, which are `O` and, in IO, BIO or BILOU (BIOES), a prefix and a name; a name without a
     /// prefix is IO.
     pub(super) fn new(

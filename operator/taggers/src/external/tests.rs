@@ -73,6 +73,15 @@ fn a_note_gets_what_was_predicted_under_its_id_with_the_engines_labels() {
 }
 
 #[test]
+fn a_tool_is_trained_on_the_labels_that_it_predicts_or_that_the_configuration_names() {
+    let member = built(&[document("a", "Leon", &[(0, 4, "CITY")])], |_| {}).unwrap();
+    let labels = LabelSet::i2b2_2014();
+    let trained = |name: &str| member.is_trained_on(labels.by_name(name).unwrap());
+    assert!(trained("CITY") && trained("PATIENT"));
+    assert!(!trained("DATE"));
+}
+
+#[test]
 fn a_note_of_another_text_fails_and_one_without_prediction_fails_unless_told_otherwise() {
     let documents = [document("a", "Ana", &[(0, 3, "PERSON")])];
     let batch = NoteBatch::from_records([
