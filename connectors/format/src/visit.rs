@@ -226,13 +226,7 @@ impl KeySeed<'_> {
         if key.len() > 16 {
             return None;
         }
-        // One mistake changes the length by at most one letter. The edit distance is expensive, and most keys
-        // are other fields of the sender.
-        let letters = key.chars().count();
-        let is_near = |field: &Field| {
-            letters.abs_diff(field.name().len()) <= 1
-                && strsim::osa_distance(&key.to_ascii_lowercase(), field.name()) <= 1
-        };
+        let is_near = |field: &Field| lethe_core::mistakes(key, field.name(), 1).is_some();
         GUARDED.into_iter().find(|field| is_near(field) && is_here(field))
     }
 }

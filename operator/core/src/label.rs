@@ -9,6 +9,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::suggest::{did_you_mean, reworded_toml};
+
 /// A label's index in its [`LabelSet`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LabelId(pub u16);
@@ -217,7 +219,7 @@ impl LabelSet {
     pub fn parse(toml: &str, origin: &str) -> Result<Self, LabelError> {
         let file: File = toml::from_str(toml).map_err(|error| LabelError::Syntax {
             origin: origin.to_owned(),
-            message: error.to_string(),
+            message: reworded_toml(&error.to_string()),
         })?;
         Self::of(file, origin)
     }
@@ -302,6 +304,12 @@ impl LabelSet {
     /// Returns the label of exactly this name.
     pub fn by_name(&self, name: &str) -> Option<LabelId> {
         self.by_name.get(name).copied()
+    }
+
+    /// Returns the end of an error about a label that is not in the set: "; did you mean `PATIENT`?", or
+    /// nothing if no label is near.
+    pub fn did_you_mean(&self, name: &str) -> String {
+        did_you_mean(name, self.labels.iter().map(|label| label.name.as_str()))
     }
 
     /// Returns the label that stands for an i2b2-2014 label: the declared equivalent, else the one of that
@@ -396,6 +404,14 @@ mod tests {
             error.contains("mine.toml") && error.contains("line 3") && error.contains("colour"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_label_that_is_near_is_suggested() {
+        let set = LabelSet::i2b2_2014();
+        assert_eq!(set.did_you_mean("PATEINT"), "; did you mean `PATIENT`?");
+        assert_eq!(set.did_you_mean("phones"), "; did you mean `PHONE`?");
+        assert_eq!(set.did_you_mean("GEMSTONE"), "");
     }
 
     #[test]

@@ -29,6 +29,7 @@ mod replace;
 mod review;
 mod sentence;
 mod span;
+mod suggest;
 mod tagger;
 mod together;
 mod token;
@@ -62,6 +63,7 @@ pub use replace::{Action, Plain, ReplaceError, Replaced, Replacement, Replacer, 
 pub use review::{Reason, Review, ReviewRule, TrainedMembers};
 pub use sentence::sentence_ends;
 pub use span::{Span, SpanError};
+pub use suggest::{did_you_mean, mistakes, nearest, reworded, reworded_toml};
 pub use tagger::{Lookups, TagError, Tagger, tag_each};
 pub use token::{TOKENIZER_VERSION, Token, TokenKind, count_tokens, tokenize};
 pub use union_rules::UnionRules;

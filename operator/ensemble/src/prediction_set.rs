@@ -67,7 +67,7 @@ pub enum PredictionError {
         id: String,
     },
     /// The label set does not have a label.
-    #[error("{side}: document `{id}`: the label set has no label `{label}`")]
+    #[error("{side}: document `{id}`: the label set has no label `{label}`{near}")]
     Label {
         /// Gold, or the member.
         side: String,
@@ -75,6 +75,8 @@ pub enum PredictionError {
         id: String,
         /// The label.
         label: String,
+        /// The end of the message: the label that was most likely meant, if one is near.
+        near: String,
     },
     /// The labels do not form a set.
     #[error(transparent)]
@@ -288,6 +290,7 @@ fn annotations(
                 side: side.to_owned(),
                 id: document.id.clone(),
                 label: mark.label.clone(),
+                near: labels.did_you_mean(&mark.label),
             })?;
         Ok(Annotation {
             span: mark.span,

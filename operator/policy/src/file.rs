@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use lethe_core::{CarriedField, hex};
+use lethe_core::{CarriedField, hex, reworded_toml};
 use lethe_surrogates::Language;
 use lethe_surrogates::dates::Order;
 use schemars::JsonSchema;
@@ -378,7 +378,7 @@ impl PolicyFile {
     pub fn parse(toml: &str, origin: &str) -> Result<Self, PolicyError> {
         toml::from_str(toml).map_err(|error| PolicyError::Syntax {
             origin: origin.to_owned(),
-            message: error.to_string(),
+            message: reworded_toml(&error.to_string()),
         })
     }
 
@@ -443,8 +443,14 @@ mod tests {
     #[test]
     fn a_misspelt_key_an_unknown_action_and_a_missing_mode_are_refused_by_name() {
         for (toml, told) in [
-            ("mode = \"custom\"\nswep = true", "swep"),
-            ("mode = \"custom\"\n[labels.DATE]\naction = \"shfit\"", "shfit"),
+            (
+                "mode = \"custom\"\npropagte = true",
+                "unknown key `propagte`; did you mean `propagate`?",
+            ),
+            (
+                "mode = \"custom\"\n[labels.DATE]\naction = \"shfit\"",
+                "unknown value `shfit`; did you mean `shift`?",
+            ),
             (
                 "mode = \"custom\"\n[labels.DATE]\naction = \"shift\"\ndays = 3",
                 "days",

@@ -61,11 +61,11 @@ pub fn check(
     };
     for name in policy.labels.keys().filter(|name| labels.by_name(name).is_none()) {
         let names: Vec<&str> = labels.labels().iter().map(|label| label.name.as_str()).collect();
-        let why = format!(
-            "label set `{}` does not have this label; it has {}",
-            labels.id(),
-            names.join(", ")
-        );
+        let which = match labels.did_you_mean(name) {
+            near if near.is_empty() => format!("; it has {}", names.join(", ")),
+            near => near,
+        };
+        let why = format!("label set `{}` does not have this label{which}", labels.id());
         errors.push(key(format!("labels.{name}"), why));
     }
     errors.extend(determined(policy).map(|fault| rule("determination".to_owned(), fault)));

@@ -73,7 +73,7 @@ pub enum ExternalError {
         source: LabelError,
     },
     /// The configuration maps a label to one that the label set does not have.
-    #[error("member `{member}`: key `labels.{label}`: label set `{set}` has no label `{target}`")]
+    #[error("member `{member}`: key `labels.{label}`: label set `{set}` has no label `{target}`{near}")]
     Target {
         /// The member's name.
         member: String,
@@ -83,6 +83,8 @@ pub enum ExternalError {
         target: String,
         /// The set's id.
         set: String,
+        /// The end of the message: the label that was most likely meant, if one is near.
+        near: String,
     },
     /// A score is not a number from 0 to 1.
     #[error(
@@ -122,6 +124,7 @@ impl ExternalConfig {
                 label: label.clone(),
                 target: target.clone(),
                 set: labels.id().to_owned(),
+                near: labels.did_you_mean(target),
             })?;
             places.insert(label.clone(), id);
         }

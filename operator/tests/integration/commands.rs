@@ -267,9 +267,9 @@ fn a_configuration_is_checked_and_its_faults_are_named_with_file_line_and_key() 
     for (toml, says) in [
         (
             "[resources]\nmemory = 1\n".to_owned(),
-            "line 2, key `resources.memory`",
+            ":2: unknown key `resources.memory`; expected one of",
         ),
-        (format!("{kafka}start = \"middle\"\n"), "unknown variant `middle`"),
+        (format!("{kafka}start = \"middle\"\n"), "unknown value `middle`"),
         (
             format!("{kafka}properties = {{ \"enable.auto.commit\" = true }}\n"),
             "enable.auto.commit",

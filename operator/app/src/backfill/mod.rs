@@ -77,8 +77,9 @@ impl BackfillContext {
 
 fn unknown(labels: &LabelSet, name: &str) -> anyhow::Error {
     usage(format!(
-        "key `backfill.columns.identifiers`: label set `{}` has no `{name}`",
-        labels.id()
+        "key `backfill.columns.identifiers`: label set `{}` has no `{name}`{}",
+        labels.id(),
+        labels.did_you_mean(name)
     ))
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use lethe_connectors::sink::Acknowledgement;
 use lethe_core::{
     Action, Carried, CarriedField, Engine, LabelSet, Merging, NoteTypes, Plain, Propagation, Redactor,
-    ReviewRule, VoteSpec, fingerprint, hex,
+    ReviewRule, VoteSpec, did_you_mean, fingerprint, hex,
 };
 use lethe_dictionaries::{Dictionary, exemption};
 use lethe_ensemble::{Bundle, SIGNATURE, Signers, Versions};
@@ -226,6 +226,11 @@ impl EngineConfig {
         })
     }
 
+    /// Whether the built-in bundle decides because nothing else is named.
+    pub(super) fn runs_default_bundle(&self) -> bool {
+        self.bundle.is_none() && self.decider().is_some()
+    }
+
     /// The bundle that decides, if one does.
     fn decider(&self) -> Option<PathBuf> {
         let labels = self.labels.as_deref().unwrap_or("i2b2-2014");
@@ -387,8 +392,9 @@ impl EngineConfig {
         for (name, &action) in &self.redaction.labels {
             let label = labels.by_name(name).ok_or_else(|| {
                 usage(format!(
-                    "key `engine.redaction.labels.{name}`: label set `{}` has no such label",
-                    labels.id()
+                    "key `engine.redaction.labels.{name}`: label set `{}` has no such label{}",
+                    labels.id(),
+                    labels.did_you_mean(name)
                 ))
             })?;
             plain = plain.with(label, action);
@@ -406,9 +412,10 @@ pub(crate) fn label_set(name: &str, asked: &str) -> anyhow::Result<LabelSet> {
         return Ok(set);
     }
     let text = std::fs::read_to_string(name).map_err(|error| {
+        let built_in = LabelSet::built_in_ids();
+        let near = did_you_mean(name, built_in.split(", "));
         usage(format!(
-            "{asked}: `{name}` is no set that ships ({}), and no file: {error}",
-            LabelSet::built_in_ids()
+            "{asked}: `{name}` is no built-in label set ({built_in}), and no file: {error}{near}"
         ))
     })?;
     LabelSet::parse(&text, name).map_err(usage)

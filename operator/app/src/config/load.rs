@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context as _;
+use lethe_core::reworded;
 use toml::Value;
 use zeroize::{Zeroize as _, Zeroizing};
 
@@ -26,7 +27,7 @@ pub(crate) fn load(path: &Path) -> anyhow::Result<Config> {
 pub(crate) fn parse(text: &str, origin: &str) -> anyhow::Result<Config> {
     let mut table: toml::Table = toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(1, |span| line_of(text, span.start));
-        usage(format!("{origin}, line {line}: {}", error.message()))
+        usage(format!("cannot read {origin}:{line}: {}", error.message()))
     })?;
     let mut files = Vec::new();
     for (key, value) in &mut table {
@@ -39,7 +40,7 @@ pub(crate) fn parse(text: &str, origin: &str) -> anyhow::Result<Config> {
     let mut config = config.map_err(|error| {
         let path = error.path().to_string();
         let message = without_value(error.into_inner().message());
-        at(text, origin, &offending_key(&path, &message), &message)
+        refused(text, origin, &offending_key(&path, &message), &message)
     })?;
     config.take_policy(origin)?;
     files.extend(config.named_files());
@@ -73,8 +74,27 @@ fn offending_key(path: &str, message: &str) -> String {
 }
 
 fn at(text: &str, origin: &str, key: &str, why: &str) -> anyhow::Error {
-    let line = locate(text, key).map_or_else(String::new, |line| format!(", line {line}"));
-    usage(format!("{origin}{line}, key `{key}`: {why}"))
+    usage(format!(
+        "cannot read {}: key `{key}`: {why}",
+        place(text, origin, key)
+    ))
+}
+
+/// The error of a file that the types do not accept. Of an unknown key it suggests the one that was meant.
+fn refused(text: &str, origin: &str, key: &str, message: &str) -> anyhow::Error {
+    let name = key.rsplit('.').next().unwrap_or(key);
+    match reworded(message).strip_prefix(&format!("unknown key `{name}`")) {
+        Some(rest) => usage(format!(
+            "cannot read {}: unknown key `{key}`{rest}",
+            place(text, origin, key)
+        )),
+        None => at(text, origin, key, &reworded(message)),
+    }
+}
+
+/// The file, and the line of a key if it is in the file.
+fn place(text: &str, origin: &str, key: &str) -> String {
+    locate(text, key).map_or_else(|| origin.to_owned(), |line| format!("{origin}:{line}"))
 }
 
 fn fill_in(value: &mut Value, key: &str, files: &mut Vec<SecretFile>) -> Result<(), (String, String)> {
@@ -134,7 +154,7 @@ fn interpolate(string: &str, key: &str, files: &mut Vec<SecretFile>) -> anyhow::
 }
 
 /// The line of a key given by its dotted path, as far as the file has it: the deepest part that is found.
-fn locate(text: &str, key: &str) -> Option<usize> {
+pub(super) fn locate(text: &str, key: &str) -> Option<usize> {
     let root = toml::de::DeTable::parse(text).ok()?;
     let mut table = root.get_ref();
     let mut found = None;
@@ -177,9 +197,35 @@ mod tests {
     fn an_unknown_key_is_refused_with_file_line_and_key() {
         let message = error("[resources]\nworkers = 2\nmemory = 3\n");
         assert!(
-            message.starts_with("lethe.toml, line 3, key `resources.memory`"),
+            message.starts_with(
+                "cannot read lethe.toml:3: unknown key `resources.memory`; expected one of `workers`"
+            ),
             "{message}"
         );
+    }
+
+    #[test]
+    fn the_key_that_was_meant_is_suggested() {
+        for (text, expected) in [
+            (
+                "[source]\nkind = \"kafka\"\nbrokes = [\"b:1\"]\ntopics = [\"t\"]\ngroup = \"g\"\n",
+                "cannot read lethe.toml:3: unknown key `source.brokes`; did you mean `brokers`?",
+            ),
+            (
+                "[telemety]\n",
+                "cannot read lethe.toml:1: unknown key `telemety`; did you mean `telemetry`?",
+            ),
+            (
+                "[source]\nkind = \"kafak\"\n",
+                "cannot read lethe.toml:2: key `source.kind`: unknown value `kafak`; did you mean `kafka`?",
+            ),
+            (
+                "[policy]\nmode = \"custom\"\npropagte = true\n",
+                "cannot read lethe.toml:3: unknown key `policy.propagte`; did you mean `propagate`?",
+            ),
+        ] {
+            assert_eq!(error(text), expected);
+        }
     }
 
     #[test]
@@ -187,17 +233,14 @@ mod tests {
         let message = error(
             "[source]\nkind = \"kafka\"\nbrokers = \"b:1\"\ntopics = [\"t\"]\ngroup = \"g\"\nbroker = 1\n",
         );
-        assert!(
-            message.contains("line 6") && message.contains("broker"),
-            "{message}"
-        );
+        assert!(message.contains(":6:") && message.contains("broker"), "{message}");
     }
 
     #[test]
     fn a_value_of_the_wrong_type_names_its_key_and_line() {
         let message = error("[resources]\n\nworkers = \"two\"\n");
         assert!(
-            message.contains("line 3") && message.contains("resources.workers"),
+            message.contains(":3:") && message.contains("resources.workers"),
             "{message}"
         );
     }
@@ -215,7 +258,7 @@ mod tests {
 
     #[test]
     fn broken_toml_names_its_line() {
-        assert!(error("[resources]\nworkers = \n").contains("line 2"));
+        assert!(error("[resources]\nworkers = \n").contains("lethe.toml:2:"));
     }
 
     #[test]
@@ -223,7 +266,7 @@ mod tests {
         assert_eq!(*interpolate("a$$b", "key", &mut vec![]).unwrap(), "a$b");
         let message = error("[engine]\nlabels = \"${LETHE_TEST_NOT_SET}\"\n");
         assert!(
-            message.contains("line 2")
+            message.contains(":2:")
                 && message.contains("engine.labels")
                 && message.contains("LETHE_TEST_NOT_SET"),
             "{message}"
