@@ -22,7 +22,7 @@ with +COMMAND:
 lint:
     cargo fmt --all --check && cargo clippy --workspace --all-targets --locked -- -D warnings
 
-# the pages of docs/reference, from the code
+# the pages of docs/reference and docs/man, from the code
 reference:
     LETHE_WRITE_REFERENCE=1 cargo test -p lethe-app --locked reference::tests
 

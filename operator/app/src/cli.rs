@@ -3,12 +3,14 @@
 mod adapt;
 mod ensemble;
 mod erase;
+mod init;
 mod learn;
 mod replay;
+mod shell;
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 pub(crate) use adapt::{
     AdaptCommand, CorrectionsArgs, FineTuneArgs, IncrementalArgs, MergeArgs, SelfTrainArgs, Unit,
@@ -18,14 +20,22 @@ pub(crate) use ensemble::{
     PruneArgs, PublishArgs, RollBackArgs, ShowArgs, VersionsArgs,
 };
 pub(crate) use erase::EraseArgs;
+pub(crate) use init::{InitArgs, InitPolicy, InitSource};
 pub(crate) use learn::{
     CrossvalArgs, EvaluateArgs, FoldUnit, LearningArgs, NoiseKind, SynthesiseArgs, SynthesisedForm, TrainArgs,
 };
 pub(crate) use replay::ReplayArgs;
+pub(crate) use shell::{CompletionsArgs, Shell, TerminalArgs};
 
 /// Parses the command line; prints help and exits if requested.
 pub(crate) fn parse() -> Cli {
+    shell::Color::apply();
     Cli::parse()
+}
+
+/// Returns the definition of the whole command line.
+pub(crate) fn command() -> clap::Command {
+    Cli::command()
 }
 
 /// De-identifies streams of clinical notes: Kafka in, redacted Parquet out, nothing lost.
@@ -33,11 +43,14 @@ pub(crate) fn parse() -> Cli {
 #[command(
     name = "lethe",
     version,
-    after_help = "Exit codes: 0 success; 1 runtime failure; 2 wrong usage or configuration; 3 a lane halted and an operator must decide; 4 a check found an error or nothing to check, or a backfill found unreadable data; 5 a self-trained model lost too much on the held-out set and was not written; 6 a run to the end wrote everything but quarantined more than half of a topic or source, a replay quarantined more than half of its records, or refused messages were skipped; 7 an inspected backfill has not ended, and its files are intact.\nTry `lethe demo` first."
+    styles = shell::STYLES,
+    after_help = "Exit codes: 0 success; 1 runtime failure; 2 wrong usage or configuration; 3 a lane halted and an operator must decide; 4 a check found an error or nothing to check, or a backfill found unreadable data; 5 a self-trained model lost too much on the held-out set and was not written; 6 a run to the end wrote everything but quarantined more than half of a topic or source, a replay quarantined more than half of its records, or refused messages were skipped; 7 an inspected backfill has not ended, and its files are intact; 130 an interrupt (Ctrl-C) ended a command before it was done. `run`, `backfill`, `emit` and `adapt corrections` drain on an interrupt, and end with 0.\nTry `lethe demo` first."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) log: LogArgs,
+    #[command(flatten)]
+    pub(crate) terminal: TerminalArgs,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -69,6 +82,8 @@ pub(crate) enum Command {
     /// Run the whole pipeline on sample notes: an embedded broker, the members, Parquet files
     #[cfg(feature = "kafka")]
     Demo(DemoArgs),
+    /// Write a configuration, a policy and a key to start with; asks three questions on a terminal
+    Init(InitArgs),
     /// Run the operator until it is stopped
     Run(RunArgs),
     /// Redact tables of a warehouse: Parquet, JSON lines or CSV in, redacted Parquet out; run again to
@@ -90,7 +105,7 @@ pub(crate) enum Command {
     /// Check a configuration, and with --connect its brokers, topics and store
     Check(CheckArgs),
     /// List all metrics of a running program
-    Metrics,
+    Metrics(MetricsArgs),
     /// Query a health endpoint of a running program; exits with 0 if it reports success
     Probe(ProbeArgs),
     /// Inspect an output: chains, backfills or single files; digests, rows, audit, and on request the source
@@ -127,6 +142,8 @@ pub(crate) enum Command {
     /// Build dictionaries
     #[command(subcommand)]
     Dictionary(DictionaryCommand),
+    /// Print the script that completes commands and options in a shell
+    Completions(CompletionsArgs),
 }
 
 #[derive(Subcommand)]
@@ -137,6 +154,13 @@ pub(crate) enum SchemaCommand {
     Config,
     /// Print the JSON Schema of a policy file, for editors
     Policy,
+}
+
+#[derive(Args)]
+pub(crate) struct MetricsArgs {
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]
@@ -370,6 +394,13 @@ pub(crate) struct CheckArgs {
     /// Also connect to the brokers, the topics and the store
     #[arg(long)]
     pub(crate) connect: bool,
+    /// Print the configuration that is in effect, as TOML with the origin of each value as a comment; secrets
+    /// are withheld
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) explain: bool,
+    /// Print the findings as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]
@@ -459,4 +490,7 @@ pub(crate) struct DictionaryBuildArgs {
     /// The dictionary file to write
     #[arg(long, value_name = "FILE")]
     pub(crate) output: PathBuf,
+    /// Print its size and digest as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -23,6 +23,8 @@ pub(crate) enum Failure {
     Quarantined = 6,
     /// `inspect` found a backfill that has not ended, and no error in its files.
     Unfinished = 7,
+    /// The user interrupted a command that ends by itself: 128 and the number of the signal, as shells count.
+    Interrupted = 130,
 }
 
 /// An error with its exit code. The default is [`Failure::Runtime`].

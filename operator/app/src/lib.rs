@@ -14,6 +14,7 @@ mod credential_reload;
 mod dumps;
 mod exit;
 mod gate;
+mod interrupt;
 mod logging;
 mod pipeline;
 mod progress;
@@ -30,7 +31,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Runs the program on the arguments of the process and ends it with the command's exit code.
 pub fn main() -> ! {
     let cli = cli::parse();
-    logging::start(&cli.log);
+    logging::start(&cli.log, cli.terminal.quiet);
+    if cli.terminal.quiet {
+        progress::turn_off();
+    }
     dumps::turn_off();
     let result = commands::run(cli.command);
     logging::tell_left_out();

@@ -1,12 +1,21 @@
 //! Progress of long work: a bar on a terminal, else a log line now and then.
 
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// How often a line is logged without a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// Whether a terminal shows bars.
+static BARS: AtomicBool = AtomicBool::new(true);
+
+/// Makes every later task show no bar.
+pub(crate) fn turn_off() {
+    BARS.store(false, Ordering::Relaxed);
+}
 
 /// The progress of one task, counted in `unit`s.
 pub(crate) struct Progress {
@@ -24,7 +33,8 @@ pub(crate) struct Progress {
 impl Progress {
     /// Starts; `total` is unknown for a stream.
     pub(crate) fn start(what: &'static str, unit: &'static str, total: Option<u64>) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
+        let shown = BARS.load(Ordering::Relaxed) && std::io::stderr().is_terminal();
+        let bar = shown.then(|| {
             let bar = total.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
             let template = match total {
                 Some(_) => {

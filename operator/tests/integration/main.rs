@@ -32,6 +32,7 @@ mod outages;
 mod poison;
 mod replay;
 mod self_train;
+mod shell;
 mod shipped;
 mod signatures;
 mod standards;

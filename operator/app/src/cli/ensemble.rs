@@ -214,6 +214,9 @@ pub(crate) struct ShowArgs {
     /// The bundle
     #[arg(value_name = "BUNDLE")]
     pub(crate) bundle: PathBuf,
+    /// Print its manifest as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]
@@ -231,6 +234,9 @@ pub(crate) struct VersionsArgs {
     /// The folder of versions
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::documents::{built, process};
 use crate::cli::{AnnotateArgs, OffsetUnit};
 use crate::exit::usage;
+use crate::interrupt;
 
 /// Annotates documents.
 pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<()> {
@@ -16,6 +17,7 @@ pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<()> {
         Some(folder) => alone(folder)?,
         None => built(args.config.as_deref(), args.bundle.as_deref(), None)?.engine,
     };
+    interrupt::end_in_order(&args.input);
     let documents = process(
         &engine,
         &args.input,

@@ -11,6 +11,9 @@ use lethe_connectors::registry;
 use lethe_connectors::store::verify;
 use lethe_connectors::tables::{Tables, TablesConfig};
 
+use serde::Serialize;
+use serde_json::json;
+
 use super::run::runtime;
 use crate::cli::CheckArgs;
 use crate::config::{BuiltEngine, Config, CorrectionsConfig, SinkConfig, SourceConfig, load};
@@ -19,6 +22,10 @@ use crate::exit::{Coded, Failure, usage};
 /// Checks a configuration, and with `--connect` the services that it names.
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
     let mut config = load(&args.config)?.with_policy(args.policy.as_ref())?;
+    if args.explain {
+        let explained = config.explain(&args.config, args.policy.as_deref())?;
+        writeln!(std::io::stdout().lock(), "{explained}")?;
+    }
     super::backfill::carry(&mut config);
     config.telemetry.check(config.resources.drain())?;
     config.resources.check_grace()?;
@@ -28,6 +35,11 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
     let mut report = Report {
         to: std::io::stdout().lock(),
         connect: args.connect,
+        form: match (args.json, args.explain) {
+            (true, _) => Form::Json(Vec::new()),
+            (_, true) => Form::Lines("# "),
+            _ => Form::Lines(""),
+        },
         wrong: Vec::new(),
     };
     report.engine(&built)?;
@@ -44,24 +56,65 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
     if let Some(corrections) = &config.corrections {
         report.corrections(&config, corrections)?;
     }
-    if report.wrong.is_empty() {
-        writeln!(report.to, "ok")?;
-        return Ok(());
-    }
-    Err(Coded(Failure::Found, report.wrong.join("\n       ")).into())
+    report.end()
+}
+
+/// How the report is printed.
+enum Form {
+    /// Line by line, each after this prefix.
+    Lines(&'static str),
+    /// As JSON at the end.
+    Json(Vec<Finding>),
+}
+
+/// What was found about one part of the configuration.
+#[derive(Serialize)]
+struct Finding {
+    /// The part, for instance `source`.
+    part: String,
+    /// What it is, and then what the services answered.
+    findings: Vec<String>,
 }
 
 /// What is printed line by line, and the services that did not pass.
 struct Report {
     to: StdoutLock<'static>,
     connect: bool,
+    form: Form,
     wrong: Vec<String>,
 }
 
 impl Report {
-    /// Prints a line with the name of its part.
+    /// Prints a line with the name of its part, which is empty for a further line of the same part.
     fn line(&mut self, part: &str, what: impl Display) -> io::Result<()> {
-        writeln!(self.to, "{part:<11} {what}")
+        match &mut self.form {
+            Form::Lines(prefix) => writeln!(self.to, "{prefix}{part:<11} {what}")?,
+            Form::Json(parts) => match parts.last_mut().filter(|_| part.is_empty()) {
+                Some(last) => last.findings.push(what.to_string()),
+                None => parts.push(Finding {
+                    part: part.to_owned(),
+                    findings: vec![what.to_string()],
+                }),
+            },
+        }
+        Ok(())
+    }
+
+    /// Prints the verdict.
+    fn end(mut self) -> anyhow::Result<()> {
+        let ok = self.wrong.is_empty();
+        match &self.form {
+            Form::Lines(prefix) if ok => writeln!(self.to, "{prefix}ok")?,
+            Form::Lines(_) => {}
+            Form::Json(parts) => {
+                let report = json!({ "ok": ok, "parts": parts, "errors": self.wrong });
+                writeln!(self.to, "{report:#}")?;
+            }
+        }
+        match ok {
+            true => Ok(()),
+            false => Err(Coded(Failure::Found, self.wrong.join("\n       ")).into()),
+        }
     }
 
     /// Prints the answer of a service under the line of its part, or keeps its error for the end.

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::learning::{Passes, read, settings};
 use crate::cli::{CrossvalArgs, FoldUnit};
 use crate::exit::usage;
+use crate::interrupt;
 
 /// The settings that all folds in a folder must share.
 #[derive(PartialEq, Serialize, Deserialize)]
@@ -37,6 +38,7 @@ pub(crate) fn run(args: &CrossvalArgs) -> anyhow::Result<()> {
             "`pos` predicts no spans; train it, and cross-validate a member with --set features.pos=DIR",
         ));
     }
+    interrupt::end_at_once("run the same command again to continue; finished folds are kept");
     let documents = read(&learning.train, learning.rename.as_deref())?;
     let (group, by) = match args.by {
         FoldUnit::Document => (Group::Document, "document"),

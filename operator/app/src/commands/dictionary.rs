@@ -1,12 +1,14 @@
 //! `lethe dictionary`: compiles lists into a dictionary file.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use lethe_core::hex;
 use lethe_dictionaries::{Dictionary, List, compile};
 
+use serde::Serialize;
+
+use super::documents::print;
 use crate::cli::DictionaryBuildArgs;
 use crate::exit::usage;
 
@@ -24,18 +26,35 @@ pub(crate) fn build(args: &DictionaryBuildArgs) -> anyhow::Result<()> {
         Dictionary::from_bytes(bytes.clone()).context("the compiled dictionary does not load")?;
     std::fs::write(&args.output, &bytes)
         .with_context(|| format!("cannot write {}", args.output.display()))?;
-    let mut to = std::io::stdout().lock();
-    writeln!(
-        to,
-        "{}: {} lists, {} entries, {} bytes, digest {}",
-        args.output.display(),
-        lists.len(),
-        dictionary.len(),
-        bytes.len(),
-        hex(dictionary.digest())
-    )?;
-    writeln!(to, "set `engine.dictionary` in the configuration to this file")?;
-    Ok(())
+    let built = Built {
+        file: args.output.display().to_string(),
+        lists: lists.len(),
+        entries: dictionary.len() as u64,
+        bytes: bytes.len(),
+        digest: hex(dictionary.digest()),
+    };
+    print(args.json, &built, || {
+        let Built {
+            file,
+            lists,
+            entries,
+            bytes,
+            digest,
+        } = &built;
+        format!(
+            "{file}: {lists} lists, {entries} entries, {bytes} bytes, digest {digest}\nset `engine.dictionary` in the configuration to this file\n"
+        )
+    })
+}
+
+/// A dictionary, as it is printed.
+#[derive(Serialize)]
+struct Built {
+    file: String,
+    lists: usize,
+    entries: u64,
+    bytes: usize,
+    digest: String,
 }
 
 /// Returns the folders inside a folder of lists, sorted by name.

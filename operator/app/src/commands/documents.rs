@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::config::{BuiltEngine, Config, EngineConfig, load};
+use crate::interrupt::{self, interrupted};
 use crate::progress::Progress;
 
 /// Documents per chunk of work.
@@ -63,6 +64,14 @@ pub(crate) fn create(path: &Path) -> anyhow::Result<Box<dyn Write>> {
     Ok(Box::new(BufWriter::with_capacity(1 << 18, file)))
 }
 
+/// Returns what messages call an output.
+pub(crate) fn shown(output: &Path) -> String {
+    match output == Path::new("-") {
+        true => "standard output".to_owned(),
+        false => output.display().to_string(),
+    }
+}
+
 /// Prints a report to standard output, as JSON or as a table.
 pub(crate) fn print(
     json: bool,
@@ -92,6 +101,7 @@ pub(crate) fn process(
     change: &Change<'_>,
 ) -> anyhow::Result<u64> {
     let mut documents = Documents::open(input, DocumentsConfig::default())?;
+    let place = shown(output);
     let mut output = create(output)?;
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let mut progress = Progress::start("documents", "documents", None);
@@ -116,6 +126,10 @@ pub(crate) fn process(
             while end.is_none() && sent - taken < workers {
                 let mut next = Vec::with_capacity(CHUNK);
                 while next.len() < CHUNK && end.is_none() {
+                    if interrupt::is_requested() {
+                        end = Some(Ok(()));
+                        break;
+                    }
                     match documents.next() {
                         Some(Ok(document)) => next.push(document),
                         Some(Err(error)) => end = Some(Err(error)),
@@ -144,7 +158,13 @@ pub(crate) fn process(
         output.flush()?;
         end.unwrap_or(Ok(())).map_err(anyhow::Error::from)
     })?;
-    Ok(progress.finish())
+    let count = progress.finish();
+    if interrupt::is_requested() {
+        return Err(interrupted(format!(
+            "{count} documents are complete in {place}; to continue, process those after them"
+        )));
+    }
+    Ok(count)
 }
 
 /// Returns the lines of a chunk's documents, their number, and the error that ended them early.

@@ -10,9 +10,11 @@ use super::documents::print;
 use crate::cli::EvaluateArgs;
 use crate::config::label_set;
 use crate::exit::usage;
+use crate::interrupt;
 
 /// Scores systems and prints the report.
 pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<()> {
+    interrupt::end_at_once("the report was not written");
     let rename = rename(args.rename.as_deref())?;
     let gold = read(&args.gold, &rename)?;
     let mut systems: Vec<Predicted> = Vec::new();

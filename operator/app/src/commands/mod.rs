@@ -6,6 +6,7 @@ mod against;
 mod annotate;
 mod backfill;
 mod check;
+mod completions;
 mod crossval;
 #[cfg(feature = "kafka")]
 mod demo;
@@ -15,6 +16,7 @@ mod emit;
 mod ensemble;
 mod erase;
 mod evaluate;
+mod init;
 mod inspect;
 mod learning;
 mod metrics;
@@ -36,6 +38,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
     match command {
         #[cfg(feature = "kafka")]
         Command::Demo(args) => demo::run(&args),
+        Command::Init(args) => init::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Backfill(args) => backfill::run(&args),
         Command::Emit(args) => emit::run(&args),
@@ -45,8 +48,9 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
         Command::NewKey(args) => new_key::run(&args),
         Command::Reveal(args) => reveal::run(&args),
         Command::Annotate(args) => annotate::run(&args),
+        Command::Completions(args) => completions::run(args.shell),
         Command::Check(args) => check::run(&args),
-        Command::Metrics => metrics::run(),
+        Command::Metrics(args) => metrics::run(&args),
         Command::Probe(args) => probe::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Schema(SchemaCommand::Event) => schema::event(),

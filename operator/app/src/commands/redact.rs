@@ -11,6 +11,7 @@ use super::documents::{built, create, explain, process, read_text};
 use crate::cli::{InputFormat, RedactArgs};
 use crate::exit::usage;
 use crate::gate::Gate;
+use crate::interrupt;
 
 /// Redacts a text, the text of each document, or each message.
 pub(crate) fn run(args: &RedactArgs) -> anyhow::Result<()> {
@@ -25,8 +26,10 @@ pub(crate) fn run(args: &RedactArgs) -> anyhow::Result<()> {
         ));
     }
     if args.format == InputFormat::Text {
+        interrupt::end_at_once("nothing was written");
         return text(&built.engine, args.source(), &args.output);
     }
+    interrupt::end_in_order(args.source());
     if args.format.is_messages() {
         return messages::run(args, &built.engine);
     }

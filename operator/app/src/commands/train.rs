@@ -7,11 +7,16 @@ use lethe_members::{Job, TrainError, read_tsv, train_pos};
 use super::learning::{Gold, Passes, settings};
 use crate::cli::TrainArgs;
 use crate::exit::{Coded, Failure, usage};
+use crate::interrupt;
 
 /// Trains a member into a folder.
 pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<()> {
     let started = Instant::now();
     let learning = &args.learning;
+    interrupt::end_at_once(format_args!(
+        "run the same command again to resume from {}",
+        args.out.display()
+    ));
     if learning.member == lethe_members::POS {
         return parts_of_speech(args);
     }

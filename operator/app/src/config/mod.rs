@@ -4,6 +4,7 @@
 mod absent;
 mod corrections;
 mod engine;
+mod explain;
 mod load;
 mod names;
 mod origin;

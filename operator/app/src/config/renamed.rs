@@ -14,6 +14,16 @@ const RENAMED: &[(&[&str], &str)] = &[
     (&["corrections", "kept_back"], "held_out"),
 ];
 
+/// Returns the old path of a key, if it had another name.
+pub(super) fn old_name(path: &str) -> Option<String> {
+    let (tables, name) = path.rsplit_once('.')?;
+    RENAMED
+        .iter()
+        .map(|(old, new)| (old.join("."), new))
+        .find(|(old, new)| **new == name && old.rsplit_once('.').is_some_and(|(of, _)| of == tables))
+        .map(|(old, _)| old)
+}
+
 /// Gives the values of old keys to the new ones, and returns a warning for each.
 ///
 /// # Errors

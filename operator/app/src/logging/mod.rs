@@ -2,8 +2,7 @@
 
 mod limit;
 
-use std::io::IsTerminal;
-
+use anstream::{AutoStream, ColorChoice};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _};
@@ -12,16 +11,16 @@ use crate::cli::{LogArgs, LogFormat};
 
 pub(crate) use limit::tell_left_out;
 
-/// Starts logging. It must be called once, before anything else.
-pub(crate) fn start(args: &LogArgs) {
-    let filter = EnvFilter::try_new(&args.log).unwrap_or_else(|_| EnvFilter::new("info"));
+/// Starts logging, only of errors if `quiet`. It must be called once, before anything else.
+pub(crate) fn start(args: &LogArgs, quiet: bool) {
+    let filter = if quiet { "error" } else { &args.log };
+    let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
     let registry = tracing_subscriber::registry().with(filter);
     let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     match args.log_format {
         LogFormat::Text => {
-            let text = layer
-                .with_ansi(std::io::stderr().is_terminal())
-                .with_target(false);
+            let colours = AutoStream::choice(&std::io::stderr()) != ColorChoice::Never;
+            let text = layer.with_ansi(colours).with_target(false);
             registry.with(text.with_filter(limit::Limit)).init();
         }
         LogFormat::Json => registry.with(layer.json().with_filter(limit::Limit)).init(),

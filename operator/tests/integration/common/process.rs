@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io::Read;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -102,6 +102,17 @@ impl Lethe {
         } else {
             Stdio::null()
         };
+        let mut running = self.start_piped(stdin);
+        if let (Some(input), Some(mut pipe)) = (input, running.child.stdin.take()) {
+            std::thread::spawn(move || {
+                // A process that ends early does not read to the end; the test checks how it ended.
+                drop(std::io::Write::write_all(&mut pipe, &input));
+            });
+        }
+        running
+    }
+
+    fn start_piped(&mut self, stdin: Stdio) -> Running {
         let mut child = self
             .0
             .stdin(stdin)
@@ -109,12 +120,6 @@ impl Lethe {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        if let (Some(input), Some(mut pipe)) = (input, child.stdin.take()) {
-            std::thread::spawn(move || {
-                // A process that ends early does not read to the end; the test checks how it ended.
-                drop(std::io::Write::write_all(&mut pipe, &input));
-            });
-        }
         let (out, reads_out) = collect(child.stdout.take().unwrap());
         let (err, reads_err) = collect(child.stderr.take().unwrap());
         Running {
@@ -124,6 +129,13 @@ impl Lethe {
             readers: vec![reads_out, reads_err],
             started: Instant::now(),
         }
+    }
+
+    /// Starts it with an open standard input.
+    pub(crate) fn start_open(mut self) -> (Running, ChildStdin) {
+        let mut running = self.start_piped(Stdio::piped());
+        let input = running.child.stdin.take();
+        (running, input.expect("its input is a pipe"))
     }
 
     /// Starts it and waits for its end.
@@ -154,10 +166,11 @@ impl Running {
         text(&self.err)
     }
 
-    /// Sends a signal by name: `TERM`, `KILL`, `STOP`, `CONT`.
+    /// Sends a signal by name: `TERM`, `INT`, `KILL`, `STOP`, `CONT`.
     pub(crate) fn signal(&self, name: &str) {
         let signal = match name {
             "TERM" => Signal::TERM,
+            "INT" => Signal::INT,
             "KILL" => Signal::KILL,
             "STOP" => Signal::STOP,
             "CONT" => Signal::CONT,

@@ -7,10 +7,15 @@ use lethe_members::{TuneJob, fine_tune};
 use crate::cli::FineTuneArgs;
 use crate::commands::learning::{Gold, Passes, settings_of};
 use crate::commands::train::coded;
+use crate::interrupt;
 
 /// Fine-tunes a model into a new folder.
 pub(crate) fn run(args: &FineTuneArgs) -> anyhow::Result<()> {
     let started = Instant::now();
+    interrupt::end_at_once(format_args!(
+        "run the same command again to resume from {}",
+        args.continuation.out.display()
+    ));
     let (train, held_out) = Gold {
         train: &args.train,
         dev: args.dev.as_deref(),

@@ -17,10 +17,15 @@ use crate::commands::evaluate::rename;
 use crate::commands::learning::{Passes, read, settings_of};
 use crate::commands::train::coded;
 use crate::exit::usage;
+use crate::interrupt;
 
 /// Trains a model into a new folder, and analyses the errors if requested.
 pub(crate) fn run(args: &SelfTrainArgs) -> anyhow::Result<()> {
     let started = Instant::now();
+    interrupt::end_at_once(format_args!(
+        "run the same command again to resume from {}",
+        args.continuation.out.display()
+    ));
     let renamed = |paths: &[PathBuf]| match paths {
         [] => Ok(Vec::new()),
         paths => read(paths, args.rename.as_deref()),

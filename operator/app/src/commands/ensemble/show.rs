@@ -4,15 +4,34 @@ use std::io::Write as _;
 
 use lethe_core::{Agreement, SoloMinScore, VoteSpec};
 use lethe_dictionaries::Dictionary;
-use lethe_ensemble::{Bundle, Rule};
+use lethe_ensemble::{Bundle, BundleManifest, Rule};
+
+use serde::Serialize;
 
 use crate::cli::ShowArgs;
+use crate::commands::documents::print;
 use crate::exit::usage;
+
+/// A manifest, as it is printed as JSON.
+#[derive(Serialize)]
+struct Shown<'a> {
+    /// The bundle's digest.
+    digest: String,
+    #[serde(flatten)]
+    manifest: &'a BundleManifest,
+}
 
 /// Prints a bundle's description, after checking that the bundle opens.
 pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
     let bundle = Bundle::open(&args.bundle, &Dictionary::builtin()).map_err(usage)?;
     let manifest = &bundle.manifest;
+    if args.json {
+        let shown = Shown {
+            digest: manifest.digest(),
+            manifest,
+        };
+        return print(true, &shown, String::new);
+    }
     let mut to = std::io::stdout().lock();
     writeln!(to, "bundle      {}", manifest.digest())?;
     writeln!(

@@ -6,7 +6,10 @@ use std::path::Path;
 use lethe_dictionaries::Dictionary;
 use lethe_ensemble::Versions;
 
+use serde::Serialize;
+
 use crate::cli::{PublishArgs, RollBackArgs, VersionsArgs};
+use crate::commands::documents::print;
 use crate::exit::usage;
 
 /// Makes a bundle the current version.
@@ -20,17 +23,34 @@ pub(crate) fn publish(args: &PublishArgs) -> anyhow::Result<()> {
 pub(crate) fn list(args: &VersionsArgs) -> anyhow::Result<()> {
     let versions = versions(&args.folder)?;
     let used = versions.used().map_err(usage)?;
-    let mut to = std::io::stdout().lock();
-    for (place, name) in used.iter().enumerate() {
-        let state = if place == 0 { "current" } else { "before" };
-        writeln!(to, "{name}  {state}")?;
-    }
-    for name in versions.names().map_err(usage)? {
-        if !used.contains(&name) {
-            writeln!(to, "{name}  not in use")?;
-        }
-    }
-    Ok(())
+    let states = std::iter::once("current").chain(std::iter::repeat("before"));
+    let mut listed: Vec<Version> = used
+        .iter()
+        .zip(states)
+        .map(|(name, state)| Version {
+            version: name.clone(),
+            state,
+        })
+        .collect();
+    let others = versions.names().map_err(usage)?.into_iter();
+    listed.extend(others.filter(|name| !used.contains(name)).map(|version| Version {
+        version,
+        state: "not in use",
+    }));
+    print(args.json, &listed, || {
+        let lines = listed
+            .iter()
+            .map(|Version { version, state }| format!("{version}  {state}\n"));
+        lines.collect()
+    })
+}
+
+/// A version, as it is printed.
+#[derive(Serialize)]
+struct Version {
+    version: String,
+    /// `current`, `before` or `not in use`.
+    state: &'static str,
 }
 
 /// Rolls back to another version.

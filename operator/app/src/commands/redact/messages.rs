@@ -15,9 +15,10 @@ use lethe_connectors::format::{Format, FormatConfig, MAX_NOTE_BYTES};
 use lethe_core::{Coordinates, Engine, NoteBatch, Outcome, Quarantine, QuarantineCode, Record, Unredacted};
 
 use crate::cli::{InputFormat, RedactArgs};
-use crate::commands::documents::create;
+use crate::commands::documents::{create, shown};
 use crate::config::load;
 use crate::exit::{Coded, Failure, usage};
+use crate::interrupt::{self, interrupted};
 use crate::progress::Progress;
 
 /// The most messages that are processed together, and their bytes.
@@ -50,6 +51,15 @@ pub(super) fn run(args: &RedactArgs, engine: &Engine) -> anyhow::Result<()> {
     let mut bytes = 0;
     let read = |error: io::Error| anyhow::anyhow!("cannot read {}: {error}", args.source().display());
     let done = loop {
+        if interrupt::is_requested() {
+            break redactor.redact(std::mem::take(&mut chunk)).and_then(|()| {
+                let count = redactor.number;
+                Err(interrupted(format!(
+                    "{count} messages are complete in {}; to continue, process those after them",
+                    shown(&args.output)
+                )))
+            });
+        }
         let piece = match payloads.next().map_err(read) {
             Ok(piece) => piece,
             Err(error) => break Err(error),
