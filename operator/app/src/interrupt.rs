@@ -1,4 +1,4 @@
-//! Ctrl-C in commands that end by themselves: they say what is done and how to continue, and end with 130.
+//! Ctrl-C in commands that end by themselves: they report the complete work and how to continue, and end with 130.
 //!
 //! Commands that run until they are stopped drain instead ([`crate::signals`]).
 
