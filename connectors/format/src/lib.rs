@@ -36,7 +36,9 @@ pub use hl7v2::{
 };
 pub use json::{EVENT_NAMES, JsonConfig, JsonFormat, Read, event_kind};
 pub use known::{KIND_NAMES, kind_named};
-pub use markup::{PdfError, RtfError, html_to_text, pdf_to_text, rtf_to_text};
+pub use markup::{
+    DocumentFile, PdfError, RtfError, html_to_text, pdf_to_text, rtf_to_text, wordprocessing_to_text,
+};
 pub use protobuf::{ProtobufConfig, ProtobufFormat};
 pub use registry::Unavailable;
 pub use schema::event_schema;

@@ -10,10 +10,11 @@ const DEPTH: usize = 64;
 
 /// One file to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Input {
+pub struct Input {
     /// Name relative to the input, with `/`; the file's own name if the input is a file.
-    pub(super) name: String,
-    pub(super) path: PathBuf,
+    pub name: String,
+    /// Its path.
+    pub path: PathBuf,
 }
 
 /// Returns the files of an input. A file counts whatever its extension; of a folder, all files count at any
@@ -47,8 +48,11 @@ pub(super) fn inputs(input: &Path, endings: &[&str]) -> Result<Vec<Input>, FileE
 }
 
 /// Returns the files of an input whose relative names are `wanted`, sorted by name. An input that is a file
-/// always counts.
-pub(super) fn matching(input: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<Input>, FileError> {
+/// always counts; hidden files of a folder never do.
+///
+/// # Errors
+/// [`FileError`] if the input does not exist or cannot be listed.
+pub fn find(input: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<Input>, FileError> {
     let about = std::fs::metadata(input).map_err(FileError::io(input, "find the input"))?;
     if !about.is_dir() {
         let name = input.file_name().unwrap_or(input.as_os_str());

@@ -7,6 +7,7 @@
 pub(crate) mod cells;
 mod codes;
 mod documents;
+mod docx;
 mod follow;
 mod inputs;
 mod jsonl;
@@ -27,11 +28,14 @@ use crate::store::{StoreConfig, StoreError};
 
 pub use codes::{Codes, CodesError, Names, Slot, is_code};
 pub use documents::{Document, DocumentId, Documents, DocumentsConfig};
+pub use docx::docx_to_text;
 pub use follow::{Follow, Followed};
+pub use inputs::{Input, find};
 pub use jsonl::JsonlConfig;
 pub use messages::{
-    ArchiveLimits, BatchSegment, FilePayload, FileRecords, Framing, Gap, MessageFile, MessageFiles,
-    MessageFilesConfig, Payloads, Piece, is_compressed_or_archive,
+    Archive, ArchiveEntry, ArchiveLimits, BatchSegment, Compressor, FilePayload, FileRecords, Framing, Gap,
+    MessageFile, MessageFiles, MessageFilesConfig, Packing, Payloads, Piece, decompress,
+    is_compressed_or_archive,
 };
 pub use parquet::{Columns, ParquetConfig};
 pub use text::TextFolderConfig;

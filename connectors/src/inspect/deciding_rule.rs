@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// Returns why a span is redacted, to follow "redacted because": from the name of its deciding rule in the audit,
 /// the votes that it needed, and the score from which one vote sufficed.
-pub(super) fn in_words(rule: &str, needed: u32, solo_min_score: Option<f32>) -> Cow<'static, str> {
+pub fn in_words(rule: &str, needed: u32, solo_min_score: Option<f32>) -> Cow<'static, str> {
     match (rule, solo_min_score) {
         ("votes", _) if needed <= 1 => "one vote suffices for its label".into(),
         ("votes", _) => format!("it has the {needed} votes that its label needs").into(),

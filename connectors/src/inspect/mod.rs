@@ -17,6 +17,7 @@ mod orphans;
 mod place;
 mod replayed;
 mod report;
+mod summary;
 mod tally;
 mod topic;
 mod verdict;
@@ -35,6 +36,7 @@ use walk::Walk;
 pub use backfill::BackfillReport;
 pub use by_fingerprint::{FingerprintFilter, FingerprintMatch, FingerprintReport, Source, by_fingerprint};
 pub use dataset_error::DatasetError;
+pub use deciding_rule::in_words as deciding_rule_in_words;
 pub use head::Head;
 pub use loose::{FileReport, locate};
 pub use members::{ByMember, Caught, MemberReport, by_member};
@@ -42,6 +44,7 @@ pub use orphans::remove_orphans;
 pub use place::Place;
 pub use replayed::Replayed;
 pub use report::{ChainReport, Change, Gap, Orphan, Report};
+pub use summary::{Summary, summarise};
 pub use topic::{
     Compared, Finding, Findings, Log, Original, PartitionReport, Suspects, TopicReport, chain_files,
 };

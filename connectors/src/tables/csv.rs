@@ -17,11 +17,11 @@ use super::jsonl::schema_of;
 use super::{Compression, Constant, SLAB_BYTES, SLAB_ROWS, Shape, Slab, Slabs, TableError, TablesConfig};
 
 /// Room for a row's other values next to a note of maximum size, of which each byte may be a doubled quote.
-const OTHER_COLUMNS: usize = 1 << 20;
+pub(super) const OTHER_COLUMNS: usize = 1 << 20;
 
 /// Maximum number of values in a header. Each takes some dozen bytes of memory, and a line can consist of
 /// delimiters only.
-const MAX_COLUMNS: usize = 1 << 16;
+pub(super) const MAX_COLUMNS: usize = 1 << 16;
 
 /// The dialect of CSV.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -56,11 +56,7 @@ pub(super) fn read(
         .max_note_bytes
         .saturating_mul(2)
         .saturating_add(OTHER_COLUMNS) as u64;
-    let bounded = Bounded {
-        inner: open(remote, compression)?,
-        since: Arc::clone(&since),
-        limit,
-    };
+    let bounded = Bounded::new(open(remote, compression)?, &since, limit);
     let mut reader = ReaderBuilder::new()
         .delimiter(delimiter)
         .double_quote(!config.csv.backslash)
@@ -147,10 +143,21 @@ fn csv_failed(remote: &Remote, row: i64, error: csv::Error) -> TableError {
 }
 
 /// Stops at a row without an end: an unclosed quote would take all memory.
-struct Bounded<R> {
+pub(super) struct Bounded<R> {
     inner: R,
     since: Arc<AtomicU64>,
     limit: u64,
+}
+
+impl<R> Bounded<R> {
+    /// Reads at most `limit` bytes after the caller last reset `since`.
+    pub(super) fn new(inner: R, since: &Arc<AtomicU64>, limit: u64) -> Self {
+        Self {
+            inner,
+            since: Arc::clone(since),
+            limit,
+        }
+    }
 }
 
 impl<R: Read> Read for Bounded<R> {

@@ -10,6 +10,7 @@ mod columns;
 mod csv;
 mod decompress;
 mod error;
+mod file;
 mod jsonl;
 mod parquet;
 mod partitions;
@@ -36,7 +37,9 @@ pub use blocks::Remote;
 pub use columns::{TableColumns, Wanted};
 pub use csv::CsvConfig;
 pub use error::TableError;
+pub use file::{Layout, ParquetInput, TableFile, TableWriter};
 pub use shape::{Cell, Leaves, Shape};
+pub use strings::cell_text;
 pub use tree::Values;
 
 /// Approximate text of a slab in bytes.

@@ -215,7 +215,7 @@ impl Rows {
 }
 
 /// Returns how many rows have about [`SLAB_BYTES`] in these columns, by the row group with the largest rows.
-fn batch_rows(metadata: &ParquetMetaData, groups: Range<usize>, tops: &[usize]) -> usize {
+pub(super) fn batch_rows(metadata: &ParquetMetaData, groups: Range<usize>, tops: &[usize]) -> usize {
     let average = |group: &RowGroupMetaData| bytes_of(group, tops) / group.num_rows().max(1);
     let most = metadata.row_groups()[groups]
         .iter()
@@ -228,7 +228,12 @@ fn batch_rows(metadata: &ParquetMetaData, groups: Range<usize>, tops: &[usize]) 
 /// Returns how many of a slab's rows to decode at once. All bytes of a group may belong to one value that a
 /// dictionary repeats in every row; even then so many rows have at most [`MOST_BYTES`], or one row has more.
 /// A divisor of the slab's rows, so that slabs are as long as without a dictionary.
-fn rows_at_once(metadata: &ParquetMetaData, groups: Range<usize>, tops: &[usize], rows: usize) -> usize {
+pub(super) fn rows_at_once(
+    metadata: &ParquetMetaData,
+    groups: Range<usize>,
+    tops: &[usize],
+    rows: usize,
+) -> usize {
     let groups = metadata.row_groups()[groups].iter();
     let most = groups.map(|group| bytes_of(group, tops)).max().unwrap_or(0);
     let fit = MOST_BYTES / usize::try_from(most).unwrap_or(1).max(1);
@@ -247,7 +252,7 @@ fn bytes_of(group: &RowGroupMetaData, tops: &[usize]) -> i64 {
         .fold(0, i64::saturating_add)
 }
 
-fn widened(fields: &Fields) -> Vec<FieldRef> {
+pub(super) fn widened(fields: &Fields) -> Vec<FieldRef> {
     let wide = |field: &FieldRef| {
         let kind = match field.data_type() {
             DataType::Utf8 => DataType::LargeUtf8,

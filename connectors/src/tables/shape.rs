@@ -149,6 +149,11 @@ impl Shape {
         Ok(self.with(&none, &empty)?.0)
     }
 
+    /// Returns the column of the table of each column of the output.
+    pub(super) fn positions(&self) -> Vec<usize> {
+        self.columns.iter().map(|(column, _)| *column).collect()
+    }
+
     /// Returns the positions of values that are not kept unchanged.
     pub fn leaves(&self) -> &[Leaves] {
         &self.leaves

@@ -24,6 +24,13 @@ pub(super) fn has_text(kind: &DataType) -> bool {
         )
 }
 
+/// Returns a cell as text; `None` if it is null, or if cells of its type are not text, numbers or times.
+pub fn cell_text(column: &ArrayRef, row: usize) -> Option<String> {
+    has_text(column.data_type())
+        .then(|| text(column, row).ok().flatten())
+        .flatten()
+}
+
 /// Returns a cell as text; `None` if it is null. Dates and times use ISO 8601, and a midnight only its date.
 pub(super) fn text(column: &ArrayRef, row: usize) -> Result<Option<String>, PayloadError> {
     let cells = Cells { column, row };

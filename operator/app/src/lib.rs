@@ -16,10 +16,14 @@ mod exit;
 mod gate;
 mod interrupt;
 mod logging;
+mod looking;
 mod pipeline;
+mod profile;
 mod progress;
+mod redact;
 mod reference;
 mod replay;
+mod report;
 mod signals;
 #[cfg(test)]
 mod simulation;

@@ -41,6 +41,17 @@ pub struct Processed {
     pub quarantined: Vec<QuarantineCode>,
 }
 
+/// How a note was decided.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// The predictions of each member, in the order of [`Engine::members`].
+    pub predictions: Vec<Annotations>,
+    /// The decisions, sorted and free of overlaps.
+    pub decisions: Vec<Decision>,
+    /// Why a person should check the note.
+    pub review: Review,
+}
+
 impl Engine {
     /// Creates an engine of these members, in the order of their votes.
     ///
@@ -125,6 +136,33 @@ impl Engine {
         self.decide_with(batch, |_, _, _, _| ())
             .map(|outcome| outcome.map(|(decisions, ())| decisions))
             .collect()
+    }
+
+    /// Decides every row as [`Engine::decide`] does, and returns with each outcome why a person should check the
+    /// note.
+    pub fn decide_and_review(&self, batch: &NoteBatch) -> Vec<(Outcome, Review)> {
+        let decided = self.decide_with(batch, |note, predictions, decisions, explained| {
+            self.review.review(note, predictions, decisions, explained, &self.trained)
+        });
+        let each = |decided: Decided<Review>| match decided {
+            Ok((decisions, review)) => (Ok(decisions), review),
+            Err(code) => (Err(code), Review::default()),
+        };
+        decided.map(each).collect()
+    }
+
+    /// Decides every row, and returns what each member predicted and what was decided, to explain a decision.
+    pub fn trace(&self, batch: &NoteBatch) -> Vec<Result<Trace, QuarantineCode>> {
+        let decided = self.decide_with(batch, |note, predictions, decisions, explained| Trace {
+            predictions: predictions
+                .iter()
+                .map(|&annotations| annotations.clone())
+                .collect(),
+            decisions: Vec::new(),
+            review: self.review.review(note, predictions, decisions, explained, &self.trained),
+        });
+        let each = |decided: Decided<Trace>| decided.map(|(decisions, trace)| Trace { decisions, ..trace });
+        decided.map(each).collect()
     }
 
     /// Decides every row, and passes it to `look`: the note, the members' predictions, the decisions, and the

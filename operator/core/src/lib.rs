@@ -43,7 +43,7 @@ pub use batch::{AuthoredAt, BatchError, NoteBatch, NoteView, RowKind, Tokens};
 pub use column::Column;
 pub use combine::Combine;
 pub use decision::{DecidingRule, Decision, MemberSet, OverruledSpan};
-pub use engine::{Engine, Processed};
+pub use engine::{Engine, Processed, Trace};
 pub use envelope::{Change, Changed, Enclosed, Envelope, EnvelopeError, Identifier};
 pub use exemption::{Exemption, OrdinaryWords, StructuralKind, StructuralText};
 pub use fingerprint::{FINGERPRINT_SCHEME, fingerprint};

@@ -30,6 +30,7 @@ mod offsets;
 mod outage_cells;
 mod outages;
 mod poison;
+mod redact_files;
 mod replay;
 mod self_train;
 mod shell;

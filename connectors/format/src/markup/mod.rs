@@ -1,4 +1,4 @@
-//! Extracts the text of a note from HTML, RTF and PDF documents.
+//! Extracts the text of a note from HTML, RTF, PDF and DOCX documents, and from e-mails.
 //!
 //! The readers of HTML and RTF are loops over bytes with a few words of state: no tree, no recursion, and
 //! time and memory linear in any input. That rules out parsers that build documents. html5ever's tokenizer
@@ -8,12 +8,16 @@
 //! (`pdf.rs`).
 
 mod document;
+mod docx;
+mod file;
 mod html;
 mod lines;
 mod pdf;
 mod rtf;
 
 pub(crate) use document::{Unread, document_text, essence, from_base64, is_read};
+pub use docx::wordprocessing_to_text;
+pub use file::DocumentFile;
 pub use html::html_to_text;
 pub(crate) use lines::Lines;
 pub use pdf::{PdfError, pdf_to_text};

@@ -19,7 +19,7 @@ use super::zip::Zip;
 /// Bytes needed to detect a kind: up to the magic of a tar header.
 const HEAD: usize = 512;
 /// Maximum memory of a Zstandard frame, as a power of two: 128 MiB, the limit of the `zstd` tool.
-const WINDOW: u32 = 27;
+pub(super) const WINDOW: u32 = 27;
 /// Bytes that an archive may expand to whatever its size.
 const ALWAYS: u64 = 64 << 20;
 
@@ -73,7 +73,7 @@ pub(super) fn why(error: &io::Error) -> Quarantine {
 pub(super) struct Budget(Rc<Cell<u64>>);
 
 impl Budget {
-    fn new(limits: &ArchiveLimits, size: u64) -> Self {
+    pub(super) fn new(limits: &ArchiveLimits, size: u64) -> Self {
         let by_ratio = size.saturating_mul(limits.max_ratio).max(ALWAYS);
         Self(Rc::new(Cell::new(limits.max_expanded_bytes.min(by_ratio))))
     }
@@ -160,13 +160,15 @@ impl Contents {
             Kind::Start(reader) => self.start(&reader),
             Kind::Tar(mut tar) => {
                 let entry = tar.next(&*self.wanted)?;
-                let Some(content) = entry else { return Ok(None) };
+                let Some((_, content)) = entry else {
+                    return Ok(None);
+                };
                 self.kind = Kind::Tar(tar);
                 self.entry(content)
             }
             Kind::Zip(mut zip) => {
                 let entry = zip.next(&*self.wanted)?;
-                let Some(entry) = entry else { return Ok(None) };
+                let Some((_, entry)) = entry else { return Ok(None) };
                 self.kind = Kind::Zip(zip);
                 match entry {
                     Entry::Content(content) => {
@@ -253,22 +255,22 @@ impl Contents {
 }
 
 /// Returns the first bytes, and a reader that starts with them again.
-fn peek(mut reader: Box<dyn Read>) -> io::Result<(Vec<u8>, Box<dyn Read>)> {
+pub(super) fn peek(mut reader: Box<dyn Read>) -> io::Result<(Vec<u8>, Box<dyn Read>)> {
     let mut head = Vec::with_capacity(HEAD);
     reader.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
     let again = Cursor::new(head.clone()).chain(reader);
     Ok((head, Box::new(again)))
 }
 
-fn is_gzip(head: &[u8]) -> bool {
+pub(super) fn is_gzip(head: &[u8]) -> bool {
     head.starts_with(&[0x1f, 0x8b])
 }
 
-fn is_zstd(head: &[u8]) -> bool {
+pub(super) fn is_zstd(head: &[u8]) -> bool {
     head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
 }
 
-fn is_zip(head: &[u8]) -> bool {
+pub(super) fn is_zip(head: &[u8]) -> bool {
     head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
 }
 

@@ -8,6 +8,7 @@
 //! A payload over the limit and an unreadable archive become a quarantined record in their place. A file that
 //! the system cannot read yields no record, so that a later run can read it.
 
+mod archive;
 mod content;
 mod framing;
 mod hl7v2;
@@ -26,13 +27,14 @@ use tokio::runtime::Handle;
 
 use super::FileError;
 use super::codes::{Codes, Names, Slot};
-use super::inputs::{Input, matching};
+use super::inputs::{Input, find};
 use crate::format::{FormatConfig, MAX_NOTE_BYTES};
 use crate::store::StoreConfig;
 use crate::tables::Remote;
 use framing::Cut;
 use place::Place;
 
+pub use archive::{Archive, ArchiveEntry, Compressor, Packing, decompress};
 pub use content::{ArchiveLimits, is_compressed_or_archive};
 pub use framing::{Framing, Payloads, Piece};
 pub use hl7v2::{BatchSegment, Gap};
@@ -140,7 +142,7 @@ impl MessageFilesConfig {
     }
 
     fn local(&self, input: &Path) -> Result<Vec<Found>, FileError> {
-        let inputs = matching(input, &|name| self.wanted(name)).map_err(|error| error.about(input))?;
+        let inputs = find(input, &|name| self.wanted(name)).map_err(|error| error.about(input))?;
         if inputs.is_empty() {
             return Err(self.none(input.display().to_string()));
         }

@@ -2,17 +2,19 @@
 
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{self, Read, Seek as _, SeekFrom};
+use std::io::{self, Cursor, Read, Seek as _, SeekFrom};
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::store::StoreError;
 use crate::tables::Remote;
 
-/// A local file, or an object of a store.
+/// A local file, an object of a store, or the content of a file.
 #[derive(Clone)]
 pub(super) enum Place {
     Local(PathBuf),
+    Bytes(Arc<[u8]>),
     Remote(Remote),
 }
 
@@ -44,6 +46,7 @@ impl Reader {
     pub(super) fn size(&self) -> io::Result<u64> {
         match &self.place {
             Place::Local(path) => self.track(std::fs::metadata(path).map(|about| about.len())),
+            Place::Bytes(bytes) => Ok(bytes.len() as u64),
             Place::Remote(remote) => Ok(remote.size()),
         }
     }
@@ -61,6 +64,11 @@ impl Reader {
                     file: self.track(open())?,
                     of: self.clone(),
                 }))
+            }
+            Place::Bytes(bytes) => {
+                let mut cursor = Cursor::new(Arc::clone(bytes));
+                cursor.set_position(at);
+                Ok(Box::new(cursor))
             }
             Place::Remote(remote) => Ok(Box::new(remote.reader_at(at))),
         }

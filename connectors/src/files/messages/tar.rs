@@ -41,9 +41,12 @@ impl Tar {
         })))
     }
 
-    /// Returns the next file with a wanted name; `None` at the end. The unread rest of the previous file is
-    /// skipped.
-    pub(super) fn next(&mut self, wanted: &dyn Fn(&str) -> bool) -> io::Result<Option<Box<dyn Read>>> {
+    /// Returns the name and content of the next file with a wanted name; `None` at the end. The unread rest of
+    /// the previous file is skipped.
+    pub(super) fn next(
+        &mut self,
+        wanted: &dyn Fn(&str) -> bool,
+    ) -> io::Result<Option<(String, Box<dyn Read>)>> {
         let mut inner = self.0.borrow_mut();
         let mut long: Option<Vec<u8>> = None;
         let mut long_size = None;
@@ -68,8 +71,10 @@ impl Tar {
                     }
                     let name = long.take().unwrap_or(header.name);
                     let name = String::from_utf8_lossy(name.trim_ascii_end());
-                    if wanted(name.trim_end_matches('\0')) {
-                        return Ok(Some(Box::new(File(Rc::clone(&self.0)))));
+                    let name = name.trim_end_matches('\0');
+                    if wanted(name) {
+                        let content = Box::new(File(Rc::clone(&self.0)));
+                        return Ok(Some((name.to_owned(), content)));
                     }
                 }
                 b'S' => return Err(damaged("a sparse file is not supported")),

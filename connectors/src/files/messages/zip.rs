@@ -69,8 +69,8 @@ impl Zip {
         })
     }
 
-    /// Returns the next file with a wanted name; `None` at the end.
-    pub(super) fn next(&mut self, wanted: &dyn Fn(&str) -> bool) -> io::Result<Option<Entry>> {
+    /// Returns the name and content of the next file with a wanted name; `None` at the end.
+    pub(super) fn next(&mut self, wanted: &dyn Fn(&str) -> bool) -> io::Result<Option<(String, Entry)>> {
         while let Some(left) = self.left.checked_sub(1) {
             self.left = left;
             let header = self.header()?;
@@ -78,7 +78,8 @@ impl Zip {
             if name.ends_with(['/', '\\']) || !wanted(&name) {
                 continue;
             }
-            return self.content(&header).map(Some);
+            let name = name.into_owned();
+            return Ok(Some((name, self.content(&header)?)));
         }
         Ok(None)
     }

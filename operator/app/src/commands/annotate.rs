@@ -3,13 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use lethe_connectors::files::{Documents, DocumentsConfig};
 use lethe_core::{Action, Carried, Decision, Engine, Merging, Redactor, Span, Voting};
 use serde_json::{Value, json};
 
-use super::documents::{built, process};
+use super::documents::{built, cores, create, process};
 use crate::cli::{AnnotateArgs, OffsetUnit};
 use crate::exit::usage;
 use crate::interrupt;
+use crate::progress::Progress;
 
 /// Annotates documents.
 pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<()> {
@@ -18,24 +20,22 @@ pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<()> {
         None => built(args.config.as_deref(), args.bundle.as_deref(), None)?.engine,
     };
     interrupt::end_in_order(&args.input);
-    let documents = process(
+    let mut progress = Progress::start("documents", "documents", None);
+    process(
         &engine,
-        &args.input,
-        &args.output,
-        &|engine, batch, row, outcome, document| {
-            let decisions = outcome.as_deref().unwrap_or_default();
-            let spans = spans(
-                engine,
-                batch.note(row).text,
-                decisions,
-                args.offsets,
-                args.explain,
-            );
+        Documents::open(&args.input, DocumentsConfig::default())?,
+        &mut create(&args.output)?,
+        cores(),
+        &mut |count| progress.add(count),
+        &|decided, document| {
+            let decisions = decided.outcome.as_deref().unwrap_or_default();
+            let text = decided.batch.note(decided.row).text;
+            let spans = spans(decided.engine, text, decisions, args.offsets, args.explain);
             document.insert("spans".to_owned(), spans);
             Ok(())
         },
     )?;
-    tracing::info!("{documents} documents annotated");
+    tracing::info!("{} documents annotated", progress.finish());
     Ok(())
 }
 

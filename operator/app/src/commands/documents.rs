@@ -6,22 +6,29 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 
 use anyhow::Context as _;
-use lethe_connectors::files::{Document, Documents, DocumentsConfig};
-use lethe_core::{Engine, NoteBatch, Outcome, Record, Unredacted};
+use lethe_connectors::files::{Document, Documents};
+use lethe_core::{Engine, NoteBatch, Outcome, Record, Review, Unredacted};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::config::{BuiltEngine, Config, EngineConfig, load};
 use crate::interrupt::{self, interrupted};
-use crate::progress::Progress;
 
 /// Documents per chunk of work.
 const CHUNK: usize = 32;
 
-/// Changes a document's JSON object: receives the engine, the batch with the note, its row, its outcome, and
-/// the object.
-pub(crate) type Change<'a> =
-    dyn Fn(&Engine, &NoteBatch, usize, &Outcome, &mut Map<String, Value>) -> anyhow::Result<()> + Sync + 'a;
+/// One document's note and its decisions.
+pub(crate) struct Decided<'a> {
+    pub(crate) engine: &'a Engine,
+    pub(crate) batch: &'a NoteBatch,
+    /// Its row in the batch.
+    pub(crate) row: usize,
+    pub(crate) outcome: &'a Outcome,
+    pub(crate) review: Review,
+}
+
+/// Changes a document's JSON object.
+pub(crate) type Change<'a> = dyn Fn(&Decided<'_>, &mut Map<String, Value>) -> anyhow::Result<()> + Sync + 'a;
 
 /// Returns the engine of a configuration file or of a bundle, or the default one.
 pub(crate) fn built(
@@ -64,14 +71,6 @@ pub(crate) fn create(path: &Path) -> anyhow::Result<Box<dyn Write>> {
     Ok(Box::new(BufWriter::with_capacity(1 << 18, file)))
 }
 
-/// Returns what messages call an output.
-pub(crate) fn shown(output: &Path) -> String {
-    match output == Path::new("-") {
-        true => "standard output".to_owned(),
-        false => output.display().to_string(),
-    }
-}
-
 /// Prints a report to standard output, as JSON or as a table.
 pub(crate) fn print(
     json: bool,
@@ -89,22 +88,21 @@ pub(crate) fn print(
     Ok(())
 }
 
-/// Reads documents, processes and changes each, and writes it as a line of JSON, in input order.
+/// Reads documents, processes and changes each, and writes it as a line of JSON, in input order, on `workers`
+/// threads.
 ///
 /// # Errors
 /// Names the file and line of the first document that cannot be read or processed. Documents before it are
 /// written; that document and later ones are not.
 pub(crate) fn process(
     engine: &Engine,
-    input: &Path,
-    output: &Path,
+    mut documents: Documents,
+    output: &mut dyn Write,
+    workers: usize,
+    progress: &mut dyn FnMut(u64),
     change: &Change<'_>,
-) -> anyhow::Result<u64> {
-    let mut documents = Documents::open(input, DocumentsConfig::default())?;
-    let place = shown(output);
-    let mut output = create(output)?;
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut progress = Progress::start("documents", "documents", None);
+) -> anyhow::Result<()> {
+    let mut complete = 0;
     std::thread::scope(|scope| {
         let mut lanes = Vec::new();
         for _ in 0..workers {
@@ -149,7 +147,8 @@ pub(crate) fn process(
             let (bytes, count, failed) = lanes[taken % workers].1.recv().context("a worker ended early")?;
             taken += 1;
             output.write_all(&bytes)?;
-            progress.add(count);
+            progress(count);
+            complete += count;
             if let Some(error) = failed {
                 output.flush()?;
                 return Err(error);
@@ -158,13 +157,17 @@ pub(crate) fn process(
         output.flush()?;
         end.unwrap_or(Ok(())).map_err(anyhow::Error::from)
     })?;
-    let count = progress.finish();
     if interrupt::is_requested() {
         return Err(interrupted(format!(
-            "{count} documents are complete in {place}; to continue, process those after them"
+            "{complete} documents are complete in the output; to continue, process those after them"
         )));
     }
-    Ok(count)
+    Ok(())
+}
+
+/// Returns the number of threads that the machine can run at the same time.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Returns the lines of a chunk's documents, their number, and the error that ended them early.
@@ -177,15 +180,22 @@ fn chunk(
     let mut count = 0;
     let mut each = || {
         let batch = NoteBatch::from_records(documents.iter().map(|document| &document.record))?;
-        let outcomes = engine.decide(&batch);
-        for (row, (document, outcome)) in documents.iter().zip(&outcomes).enumerate() {
+        let outcomes = engine.decide_and_review(&batch);
+        for (row, (document, (outcome, review))) in documents.iter().zip(&outcomes).enumerate() {
             let at = document.record.at();
             let place = || format!("{}, line {}", at.topic, at.offset + 1);
             if let Err(code) = outcome {
                 anyhow::bail!("{}: {}", place(), explain(Unredacted::Quarantined(*code)));
             }
             let mut object = object(document).with_context(place)?;
-            change(engine, &batch, row, outcome, &mut object).with_context(place)?;
+            let decided = Decided {
+                engine,
+                batch: &batch,
+                row,
+                outcome,
+                review: *review,
+            };
+            change(&decided, &mut object).with_context(place)?;
             serde_json::to_writer(&mut bytes, &object)?;
             bytes.push(b'\n');
             count += 1;

@@ -11,7 +11,7 @@ mod crossval;
 #[cfg(feature = "kafka")]
 mod demo;
 mod dictionary;
-mod documents;
+pub(crate) mod documents;
 mod emit;
 mod ensemble;
 mod erase;
@@ -22,11 +22,14 @@ mod learning;
 mod metrics;
 mod new_key;
 mod probe;
+mod profile;
 mod redact;
 mod replay;
+mod report;
 mod reveal;
 mod run;
 mod schema;
+mod show;
 mod skip;
 mod synthesise;
 mod train;
@@ -43,6 +46,9 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
         Command::Backfill(args) => backfill::run(&args),
         Command::Emit(args) => emit::run(&args),
         Command::Redact(args) => redact::run(&args),
+        Command::Show(args) => show::show(&args),
+        Command::Explain(args) => show::explain(&args),
+        Command::Profile(args) => profile::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Erase(args) => erase::run(&args),
         Command::NewKey(args) => new_key::run(&args),
@@ -53,6 +59,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
         Command::Metrics(args) => metrics::run(&args),
         Command::Probe(args) => probe::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Schema(SchemaCommand::Event) => schema::event(),
         Command::Schema(SchemaCommand::Config) => schema::configuration(),
         Command::Schema(SchemaCommand::Policy) => schema::policy(),

@@ -27,12 +27,25 @@ pub(super) const EXAMPLES: &[Example] = &[
     ),
     example(
         "redact",
-        "lethe redact --format jsonl --keep ward --input in.jsonl --output out.jsonl",
+        "lethe redact letters/ export.zip --out clean/ --glob '*.txt'",
     ),
     example(
         "redact",
-        "lethe redact --format hl7v2 --skip-refused --input messages.hl7 --output redacted.hl7",
+        "lethe redact notes.csv --out clean/ --text-columns note --known patient_name=PATIENT --keep sex",
     ),
+    example("redact", "lethe redact letters/ --in-place .orig"),
+    example(
+        "redact",
+        "lethe redact in.jsonl --keep ward --output out.jsonl",
+    ),
+    example(
+        "redact",
+        "lethe redact messages.hl7 --format hl7v2 --skip-refused --output redacted.hl7",
+    ),
+    example("show", "lethe show note.txt --html note.html"),
+    example("explain", "lethe explain Okafor note.txt"),
+    example("profile", "lethe profile notes.csv --out columns.toml"),
+    example("report", "lethe report clean/ --html report.html"),
     example("new-key", "lethe new-key --id csv-2026 --out keys.toml"),
     example(
         "reveal",

@@ -4,59 +4,54 @@
 //! allowlist applies to its structured part. Batch segments of HL7 v2 are rewritten, since the sender's name
 //! places, people and files.
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Cursor, Read, Write};
-use std::path::Path;
+use std::io::{self, Read, Write};
 
 use anyhow::Context as _;
-use lethe_connectors::files::{BatchSegment, Framing, Gap, Payloads, is_compressed_or_archive};
-use lethe_connectors::format::{Format, FormatConfig, MAX_NOTE_BYTES};
-use lethe_core::{Coordinates, Engine, NoteBatch, Outcome, Quarantine, QuarantineCode, Record, Unredacted};
+use lethe_connectors::files::{BatchSegment, Framing, Gap, Payloads};
+use lethe_connectors::format::{CdaConfig, FhirConfig, Format, FormatConfig, Hl7v2Config, MAX_NOTE_BYTES};
+use lethe_core::{
+    Coordinates, Engine, NoteBatch, Outcome, Quarantine, QuarantineCode, Record, Review, Unredacted,
+};
 
-use crate::cli::{InputFormat, RedactArgs};
-use crate::commands::documents::{create, shown};
-use crate::config::load;
-use crate::exit::{Coded, Failure, usage};
+use super::Job;
+use super::counts::Counts;
+use super::kind::FileKind;
 use crate::interrupt::{self, interrupted};
-use crate::progress::Progress;
 
 /// The most messages that are processed together, and their bytes.
 const CHUNK: (usize, usize) = (256, 8 << 20);
-/// The bytes that identify compressed files.
-const HEAD: u64 = 512;
 
 /// Redacts a file of messages.
-pub(super) fn run(args: &RedactArgs, engine: &Engine) -> anyhow::Result<()> {
-    if let Some(key) = args.keep.first() {
-        return Err(usage(format!(
-            "--keep {key}: only for --format jsonl; for messages, the format and the policy decide what is kept"
-        )));
-    }
-    let config = settings(args)?;
-    let format = config
-        .build()
-        .map_err(|error| usage(format!("--format: {error}")))?;
-    let mut payloads = Payloads::new(open(args.source())?, Framing::Auto, &config, MAX_NOTE_BYTES);
+///
+/// # Errors
+/// If the file cannot be read, or a message is refused and not skipped.
+pub(super) fn redact(
+    job: &Job,
+    kind: FileKind,
+    content: Box<dyn Read + Send>,
+    output: &mut dyn Write,
+    progress: &mut dyn FnMut(u64),
+) -> anyhow::Result<Counts> {
+    let config = settings(kind, job.format.clone());
+    let format = config.build()?;
+    let mut payloads = Payloads::new(content, Framing::Auto, &config, MAX_NOTE_BYTES);
     let mut redactor = Redactor {
-        engine,
+        job,
         format: format.as_ref(),
-        output: Output::new(create(&args.output)?, &config),
-        skip: args.skip_refused,
+        output: Output::new(output, &config),
         number: 0,
-        refused: BTreeMap::new(),
-        progress: Progress::start("messages", "messages", None),
+        counts: Counts::default(),
+        progress,
     };
     let mut chunk = Vec::new();
     let mut bytes = 0;
-    let read = |error: io::Error| anyhow::anyhow!("cannot read {}: {error}", args.source().display());
+    let read = |error: io::Error| anyhow::anyhow!("cannot be read: {error}");
     let done = loop {
         if interrupt::is_requested() {
             break redactor.redact(std::mem::take(&mut chunk)).and_then(|()| {
                 let count = redactor.number;
                 Err(interrupted(format!(
-                    "{count} messages are complete in {}; to continue, process those after them",
-                    shown(&args.output)
+                    "{count} messages are complete in the output; to continue, process those after them"
                 )))
             });
         }
@@ -80,23 +75,18 @@ pub(super) fn run(args: &RedactArgs, engine: &Engine) -> anyhow::Result<()> {
         }
     };
     redactor.output.to.flush()?;
-    done?;
-    redactor.end()
+    done.map(|()| redactor.counts)
 }
 
 /// Returns the format's settings, from the configuration if it has them, with the message kept.
-fn settings(args: &RedactArgs) -> anyhow::Result<FormatConfig> {
-    let configured = match &args.config {
-        Some(path) => load(path)?.format,
-        None => FormatConfig::default(),
-    };
-    let mut config = match (args.format, configured) {
-        (InputFormat::Hl7v2, config @ FormatConfig::Hl7v2(_))
-        | (InputFormat::Fhir, config @ FormatConfig::Fhir(_))
-        | (InputFormat::Ccda, config @ FormatConfig::Cda(_)) => config,
-        (InputFormat::Hl7v2, _) => FormatConfig::Hl7v2(lethe_connectors::format::Hl7v2Config::default()),
-        (InputFormat::Fhir, _) => FormatConfig::Fhir(lethe_connectors::format::FhirConfig::default()),
-        (_, _) => FormatConfig::Cda(lethe_connectors::format::CdaConfig::default()),
+fn settings(kind: FileKind, configured: FormatConfig) -> FormatConfig {
+    let mut config = match (kind, configured) {
+        (FileKind::Hl7v2, config @ FormatConfig::Hl7v2(_))
+        | (FileKind::Fhir, config @ FormatConfig::Fhir(_))
+        | (FileKind::Ccda, config @ FormatConfig::Cda(_)) => config,
+        (FileKind::Hl7v2, _) => FormatConfig::Hl7v2(Hl7v2Config::default()),
+        (FileKind::Fhir, _) => FormatConfig::Fhir(FhirConfig::default()),
+        (_, _) => FormatConfig::Cda(CdaConfig::default()),
     };
     match &mut config {
         FormatConfig::Hl7v2(config) => config.keep_message = true,
@@ -104,26 +94,7 @@ fn settings(args: &RedactArgs) -> anyhow::Result<FormatConfig> {
         FormatConfig::Cda(config) => config.keep_message = true,
         _ => {}
     }
-    Ok(config)
-}
-
-/// Opens a file, or standard input for `-`.
-fn open(path: &Path) -> anyhow::Result<Box<dyn Read>> {
-    let mut reader: Box<dyn Read> = if path == Path::new("-") {
-        Box::new(io::stdin().lock())
-    } else {
-        Box::new(File::open(path).with_context(|| format!("cannot read {}", path.display()))?)
-    };
-    let mut head = Vec::new();
-    let read = reader.by_ref().take(HEAD).read_to_end(&mut head);
-    read.with_context(|| format!("cannot read {}", path.display()))?;
-    if is_compressed_or_archive(&head) {
-        return Err(usage(format!(
-            "{}: compressed or an archive; unpack it first, or read it with `[source] kind = \"files\"`",
-            path.display()
-        )));
-    }
-    Ok(Box::new(Cursor::new(head).chain(reader)))
+    config
 }
 
 /// The text before a message, and the message's bytes; `None` if it exceeds the size limit.
@@ -131,16 +102,13 @@ type Piece = (Gap, Option<Vec<u8>>);
 
 /// Redacts messages in order.
 struct Redactor<'a> {
-    engine: &'a Engine,
+    job: &'a Job,
     format: &'a dyn Format,
-    output: Output,
-    /// Whether refused messages are skipped.
-    skip: bool,
+    output: Output<'a>,
     /// The number of messages so far.
     number: u64,
-    /// Skipped messages, by the error that a quarantined row would have.
-    refused: BTreeMap<String, u64>,
-    progress: Progress,
+    counts: Counts,
+    progress: &'a mut dyn FnMut(u64),
 }
 
 impl Redactor<'_> {
@@ -150,9 +118,9 @@ impl Redactor<'_> {
         if chunk.is_empty() {
             return Ok(());
         }
-        let workers = std::thread::available_parallelism().map_or(1, usize::from);
-        let share = chunk.len().div_ceil(workers);
-        let (engine, format, first) = (self.engine, self.format, self.number);
+        let share = chunk.len().div_ceil(self.job.workers);
+        let engine = &*self.job.built.engine;
+        let (format, first) = (self.format, self.number);
         let decided = std::thread::scope(|scope| {
             let parts: Vec<_> = (0..)
                 .step_by(share)
@@ -175,19 +143,19 @@ impl Redactor<'_> {
                 let Some((before, _)) = pieces.next() else { break };
                 self.output.gap(before)?;
                 self.number += 1;
-                self.progress.add(1);
+                (self.progress)(1);
                 let redacted = match row {
-                    Ok(row) => self
-                        .engine
-                        .redact(
-                            &batch,
-                            row,
-                            outcomes.get(row).unwrap_or(&Err(QuarantineCode::MemberError)),
-                        )
-                        .and_then(|note| {
-                            note.message
-                                .ok_or(Unredacted::Quarantined(QuarantineCode::MessageNotClosed))
-                        }),
+                    Ok(row) => {
+                        let missing = (Err(QuarantineCode::MemberError), Review::default());
+                        let (outcome, review) = outcomes.get(row).unwrap_or(&missing);
+                        engine.redact(&batch, row, outcome).and_then(|mut note| {
+                            let message = note.message.take();
+                            let message =
+                                message.ok_or(Unredacted::Quarantined(QuarantineCode::MessageNotClosed))?;
+                            self.counts.note(engine, &batch, row, outcome, *review, &note);
+                            Ok(message)
+                        })
+                    }
                     Err(why) => {
                         self.refuse(&why.to_string())?;
                         continue;
@@ -208,42 +176,23 @@ impl Redactor<'_> {
         Ok(())
     }
 
-    /// Skips the message, or returns an error that ends the program.
+    /// Skips the message, or returns an error that ends the file.
     fn refuse(&mut self, why: &str) -> anyhow::Result<()> {
-        if !self.skip {
+        if !self.job.skip_refused {
             anyhow::bail!(
                 "message {}: {why}; this message and later ones were not written; see docs/quarantine.md, or skip such messages with --skip-refused",
                 self.number
             );
         }
-        *self.refused.entry(why.to_owned()).or_default() += 1;
+        *self.counts.refused.entry(why.to_owned()).or_default() += 1;
         Ok(())
-    }
-
-    fn end(self) -> anyhow::Result<()> {
-        let messages = self.progress.finish();
-        let refused: u64 = self.refused.values().sum();
-        tracing::info!("{} messages redacted", messages - refused);
-        if refused == 0 {
-            return Ok(());
-        }
-        let codes: Vec<String> = self
-            .refused
-            .iter()
-            .map(|(why, count)| format!("{why}: {count}"))
-            .collect();
-        let told = format!(
-            "{refused} of {messages} messages were refused and skipped ({}); docs/quarantine.md explains each code",
-            codes.join(", ")
-        );
-        Err(Coded(Failure::Quarantined, told).into())
     }
 }
 
 /// The ensemble's decisions for some messages.
 struct Part {
     batch: NoteBatch,
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<(Outcome, Review)>,
     /// For each message its row, or the reason why it has none.
     rows: Vec<Result<usize, Quarantine>>,
 }
@@ -270,7 +219,7 @@ fn decide(engine: &Engine, format: &dyn Format, first: u64, pieces: &[Piece]) ->
         });
     }
     let batch = NoteBatch::from_records(notes)?;
-    let outcomes = engine.decide(&batch);
+    let outcomes = engine.decide_and_review(&batch);
     Ok(Part {
         batch,
         outcomes,
@@ -279,16 +228,16 @@ fn decide(engine: &Engine, format: &dyn Format, first: u64, pieces: &[Piece]) ->
 }
 
 /// The output, with its framing.
-struct Output {
-    to: Box<dyn Write>,
+struct Output<'a> {
+    to: &'a mut dyn Write,
     hl7v2: bool,
     fhir: bool,
     /// Messages in the current batch, and batches in the file.
     counts: (u64, u64),
 }
 
-impl Output {
-    const fn new(to: Box<dyn Write>, config: &FormatConfig) -> Self {
+impl<'a> Output<'a> {
+    const fn new(to: &'a mut dyn Write, config: &FormatConfig) -> Self {
         Self {
             to,
             hl7v2: matches!(config, FormatConfig::Hl7v2(_)),

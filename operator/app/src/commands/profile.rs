@@ -1,0 +1,48 @@
+//! `lethe profile`: proposes a treatment for each column of a table.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use lethe_core::LabelSet;
+
+use super::documents::print;
+use crate::cli::ProfileArgs;
+use crate::exit::usage;
+use crate::profile::propose;
+use crate::redact::{FileKind, only_item, open_table};
+
+/// Prints the proposal, and writes it to a file on request.
+pub(crate) fn run(args: &ProfileArgs) -> anyhow::Result<()> {
+    let labels = LabelSet::built_in_set(&args.labels).ok_or_else(|| {
+        usage(format!(
+            "--labels {}: is not one of {}",
+            args.labels,
+            LabelSet::built_in_ids()
+        ))
+    })?;
+    let standard_input = args.path.as_os_str() == "-";
+    let format = args.format.or_else(|| standard_input.then_some(FileKind::Csv));
+    let name = args.path.display();
+    let item = only_item(&args.path, format).with_context(|| name.to_string())?;
+    let content = item
+        .open(&Arc::default())
+        .with_context(|| format!("{name}: cannot be read"))?;
+    let mut table = open_table(&item, content).with_context(|| name.to_string())?;
+    let (mut rows, mut count) = (Vec::new(), 0);
+    while count < args.rows {
+        let Some(more) = table.next() else { break };
+        let more = more.with_context(|| name.to_string())?;
+        let more = more.slice(0, more.num_rows().min(args.rows - count));
+        count += more.num_rows();
+        rows.push(more);
+    }
+    let plan = propose(table.schema(), &rows, &labels);
+    if let Some(path) = &args.out {
+        let file = OpenOptions::new().write(true).create_new(true).open(path);
+        let mut file = file.with_context(|| format!("cannot create {}", path.display()))?;
+        file.write_all(plan.to_toml()?.as_bytes())?;
+    }
+    print(args.json, &plan.rows(), || plan.to_text())
+}

@@ -1,0 +1,495 @@
+//! From the paths of the command line to items of work: single files, the files of folders, and the files of
+//! archives.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::UNIX_EPOCH;
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use lethe_connectors::files::{Archive, ArchiveLimits, Packing, decompress, find};
+use serde::{Deserialize, Serialize};
+
+use super::kind::FileKind;
+use super::target::Target;
+use crate::exit::usage;
+
+/// Files of an archive over this size must be unpacked first: they are held in memory.
+const MAX_ENTRY_BYTES: usize = 256 << 20;
+
+/// The first bytes of a file by which its kind is recognised.
+const HEAD: usize = 4 << 10;
+
+/// What a file was when it was read: a later run reads it again if this differs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Stamp {
+    /// Its size in bytes.
+    pub(crate) bytes: u64,
+    /// When it was changed, in milliseconds since 1970.
+    pub(crate) modified: u64,
+}
+
+/// Where an item's bytes are.
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    /// Standard input, of which these bytes are already read.
+    Stdin(Vec<u8>),
+    File(PathBuf),
+    /// A file of an archive.
+    Bytes(Arc<[u8]>),
+}
+
+/// One file to redact.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    /// Its name relative to the path of the command line, with `/`; within an archive, after the archive's
+    /// name. Shown, and the name of the output.
+    pub(crate) name: String,
+    pub(crate) content: Content,
+    pub(crate) kind: FileKind,
+    /// Gzip, Zstandard or none.
+    pub(crate) packing: Packing,
+    pub(crate) stamp: Stamp,
+}
+
+impl Item {
+    /// Opens the decompressed content. `read` counts the bytes of a file that are read.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub(crate) fn open(&self, read: &Arc<AtomicU64>) -> io::Result<Box<dyn Read + Send>> {
+        match &self.content {
+            Content::Stdin(head) => decompress(Cursor::new(head.clone()).chain(io::stdin()), self.packing),
+            Content::File(path) => {
+                let counted = Counted {
+                    file: File::open(path)?,
+                    read: Arc::clone(read),
+                };
+                decompress(counted, self.packing)
+            }
+            Content::Bytes(bytes) => decompress(Cursor::new(Arc::clone(bytes)), self.packing),
+        }
+    }
+
+    /// Returns the name of the output: that of the input, with `.txt` behind it if only its text is written.
+    pub(crate) fn output_name(&self) -> String {
+        if !self.kind.becomes_text() {
+            return self.name.clone();
+        }
+        let name = packed_stem(&self.name).unwrap_or(&self.name);
+        let packed = self.name.get(name.len()..).unwrap_or_default();
+        format!("{name}.txt{packed}")
+    }
+}
+
+/// Counts the bytes that are read of a file.
+struct Counted {
+    file: File,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(into)?;
+        self.read.fetch_add(count as u64, Relaxed);
+        Ok(count)
+    }
+}
+
+/// A file to redact, or one that cannot be.
+pub(crate) enum Found {
+    Item(Item),
+    /// Its name, and why.
+    Bad(String, String),
+}
+
+/// The paths of the command line.
+pub(crate) struct Inputs {
+    files: Vec<(String, PathBuf)>,
+    stdin: bool,
+    /// Whether one of the paths is a folder.
+    folder: bool,
+    globs: Globs,
+    format: Option<FileKind>,
+}
+
+/// Which files of folders and archives to read.
+struct Globs {
+    include: GlobSet,
+    exclude: GlobSet,
+}
+
+impl Globs {
+    fn new(globs: &[String]) -> anyhow::Result<Self> {
+        let (mut include, mut exclude) = (GlobSetBuilder::new(), GlobSetBuilder::new());
+        for glob in globs {
+            let (set, pattern) = match glob.strip_prefix('!') {
+                Some(pattern) => (&mut exclude, pattern),
+                None => (&mut include, glob.as_str()),
+            };
+            // As in ripgrep: a pattern without a slash is about the name of a file in any folder.
+            let anywhere = match pattern.contains('/') {
+                true => pattern.to_owned(),
+                false => format!("**/{pattern}"),
+            };
+            let built = GlobBuilder::new(&anywhere).literal_separator(true).build();
+            set.add(built.map_err(|error| usage(format!("--glob {glob}: {}", error.kind())))?);
+        }
+        let build = |set: GlobSetBuilder| {
+            set.build()
+                .map_err(|error| usage(format!("--glob: {}", error.kind())))
+        };
+        Ok(Self {
+            include: build(include)?,
+            exclude: build(exclude)?,
+        })
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        (self.include.is_empty() || self.include.is_match(name)) && !self.exclude.is_match(name)
+    }
+}
+
+impl Inputs {
+    /// Lists the files of the paths, without those in `except`, which is the folder of the output.
+    ///
+    /// # Errors
+    /// A usage error if a path does not exist, a folder cannot be listed, a pattern is invalid, or standard
+    /// input is combined with other paths.
+    pub(crate) fn list(
+        paths: &[PathBuf],
+        globs: &[String],
+        format: Option<FileKind>,
+        except: Option<&Path>,
+    ) -> anyhow::Result<Self> {
+        let mut inputs = Self {
+            files: Vec::new(),
+            stdin: false,
+            folder: false,
+            globs: Globs::new(globs)?,
+            format,
+        };
+        let except = except.and_then(|folder| folder.canonicalize().ok());
+        for path in paths {
+            if path.as_os_str() == "-" {
+                if paths.len() > 1 {
+                    return Err(usage(
+                        "`-` reads standard input, which cannot be combined with other paths",
+                    ));
+                }
+                inputs.stdin = true;
+                continue;
+            }
+            let folder = path.is_dir();
+            inputs.folder |= folder;
+            let found = find(path, &|name| archived(name) || inputs.globs.wants(name))
+                .map_err(|error| usage(error.to_string()))?;
+            // Several folders may hold files of the same name.
+            let prefix = match paths.len() > 1 && folder {
+                true => path
+                    .file_name()
+                    .map_or_else(String::new, |name| format!("{}/", name.to_string_lossy())),
+                false => String::new(),
+            };
+            for file in found {
+                let inside = |folder: &PathBuf| {
+                    file.path
+                        .canonicalize()
+                        .is_ok_and(|path| path.starts_with(folder))
+                };
+                if folder && except.as_ref().is_some_and(inside) {
+                    continue;
+                }
+                inputs.files.push((format!("{prefix}{}", file.name), file.path));
+            }
+            if folder && inputs.files.is_empty() {
+                tracing::warn!("{}: no file to read", path.display());
+            }
+        }
+        Ok(inputs)
+    }
+
+    /// Returns the number of files, each archive counted as one.
+    pub(crate) const fn len(&self) -> usize {
+        self.files.len() + self.stdin as usize
+    }
+
+    /// Returns whether the only input is standard input.
+    pub(crate) const fn is_stdin(&self) -> bool {
+        self.stdin
+    }
+
+    /// Returns whether there may be several outputs: several files, a folder, or an archive.
+    pub(crate) fn may_be_several(&self) -> bool {
+        self.folder || self.len() > 1 || self.files.iter().any(|(name, _)| archived(name))
+    }
+
+    /// Returns the bytes of all files; `None` for standard input.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |about| about.len());
+        (!self.stdin).then(|| self.files.iter().map(|(_, path)| size(path)).sum())
+    }
+
+    /// Passes each file to `take`, until it returns false.
+    pub(crate) fn each(&self, take: &mut dyn FnMut(Found) -> bool) {
+        if self.stdin {
+            take(self.standard_input());
+        }
+        for (name, path) in &self.files {
+            if !self.file(name, path, take) {
+                return;
+            }
+        }
+    }
+
+    /// Prints each file with its kind and where its output would go.
+    ///
+    /// # Errors
+    /// If standard output is closed.
+    pub(crate) fn dry_run(&self, target: &Target, overwrite: bool) -> anyhow::Result<()> {
+        let mut out = io::stdout().lock();
+        let mut failed = None;
+        self.each(&mut |found| {
+            let line = match found {
+                Found::Bad(name, why) => format!("{name}: {why}"),
+                Found::Item(item) => match target.place(&item, overwrite) {
+                    Err(why) => format!("{}: {why}", item.name),
+                    Ok(place) => format!("{}: {} -> {place}", item.name, item.kind.name()),
+                },
+            };
+            failed = writeln!(out, "{line}").err();
+            failed.is_none()
+        });
+        failed.map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    fn standard_input(&self) -> Found {
+        let mut head = Vec::new();
+        let name = "standard input".to_owned();
+        if let Err(error) = io::stdin().take(HEAD as u64).read_to_end(&mut head) {
+            return Found::Bad(name, format!("cannot be read: {}", error.kind()));
+        }
+        let packing = Packing::of(&head);
+        let kind = match (self.format, packing) {
+            (Some(kind), _) => Ok(kind),
+            (None, Packing::None) => FileKind::detect("", &head),
+            (None, _) => Err("is packed; name the format of its content with --format"),
+        };
+        match kind {
+            Ok(kind) => Found::Item(Item {
+                name,
+                content: Content::Stdin(head),
+                kind,
+                packing: stream(packing),
+                stamp: Stamp::default(),
+            }),
+            Err(why) => Found::Bad(name, why.to_owned()),
+        }
+    }
+
+    fn file(&self, name: &str, path: &Path, take: &mut dyn FnMut(Found) -> bool) -> bool {
+        let unread = |error: &io::Error| format!("cannot be read: {}", error.kind());
+        let (head, stamp) = match look(path) {
+            Ok(seen) => seen,
+            Err(error) => return take(Found::Bad(name.to_owned(), unread(&error))),
+        };
+        let packing = Packing::of(&head);
+        let archive = match packing {
+            Packing::Tar => true,
+            // A Word document is a ZIP archive, too.
+            Packing::Zip => {
+                self.format != Some(FileKind::Docx) && FileKind::detect(name, &head) != Ok(FileKind::Docx)
+            }
+            Packing::Gzip | Packing::Zstd => archived(name),
+            Packing::None => false,
+        };
+        if archive {
+            return self.archive(name, path, stamp, take);
+        }
+        let head = match unpacked(head, path, packing) {
+            Ok(head) => head,
+            Err(error) => return take(Found::Bad(name.to_owned(), unread(&error))),
+        };
+        take(self.item(name, &head, Content::File(path.to_owned()), packing, stamp))
+    }
+
+    /// Passes on each file of an archive.
+    fn archive(&self, name: &str, path: &Path, stamp: Stamp, take: &mut dyn FnMut(Found) -> bool) -> bool {
+        let bad =
+            |error: &io::Error| Found::Bad(name.to_owned(), format!("is damaged, or is no archive: {error}"));
+        let mut archive = match Archive::open(path, &ArchiveLimits::default()) {
+            Ok(archive) => archive,
+            Err(error) => return take(bad(&error)),
+        };
+        loop {
+            let entry = match archive.next() {
+                Ok(Some(entry)) => entry,
+                Ok(None) => return true,
+                Err(error) => return take(bad(&error)),
+            };
+            let inner = entry.name.replace('\\', "/");
+            let hidden = |part: &str| part.starts_with('.') && part != ".." || part == "__MACOSX";
+            let inner = inner.trim_start_matches("./");
+            if inner.ends_with('/') || inner.split('/').any(hidden) || !self.globs.wants(inner) {
+                continue;
+            }
+            let shown = format!("{name}/{inner}");
+            let found = if inner.starts_with('/') || inner.split('/').any(|part| part == "..") {
+                Found::Bad(
+                    shown,
+                    "has a name that leads out of the archive's folder".to_owned(),
+                )
+            } else {
+                match entry.read(MAX_ENTRY_BYTES) {
+                    Err(error) => Found::Bad(shown, error.to_string()),
+                    Ok(bytes) => {
+                        let head = bytes.get(..HEAD).unwrap_or(&bytes).to_vec();
+                        let packing = Packing::of(&head);
+                        let bytes: Arc<[u8]> = bytes.into();
+                        let content = Cursor::new(Arc::clone(&bytes));
+                        match unpacked_from(head, content, packing) {
+                            Ok(head) => self.item(&shown, &head, Content::Bytes(bytes), packing, stamp),
+                            Err(error) => Found::Bad(shown, error.to_string()),
+                        }
+                    }
+                }
+            };
+            if !take(found) {
+                return false;
+            }
+        }
+    }
+
+    /// Returns the item of a file whose decompressed content begins with `head`.
+    fn item(&self, name: &str, head: &[u8], content: Content, packing: Packing, stamp: Stamp) -> Found {
+        let stem = match packing {
+            Packing::Gzip | Packing::Zstd => packed_stem(name).unwrap_or(name),
+            _ => name,
+        };
+        let kind = self.format.map_or_else(|| FileKind::detect(stem, head), Ok);
+        match kind {
+            Ok(kind) => Found::Item(Item {
+                name: name.to_owned(),
+                content,
+                kind,
+                packing: stream(packing),
+                stamp,
+            }),
+            Err(why) => Found::Bad(name.to_owned(), why.to_owned()),
+        }
+    }
+}
+
+/// Returns the packing of a stream: a ZIP archive that is one document is not unpacked by its reader.
+const fn stream(packing: Packing) -> Packing {
+    match packing {
+        Packing::Zip | Packing::Tar => Packing::None,
+        stream => stream,
+    }
+}
+
+/// Returns the first bytes of a file, and its stamp.
+fn look(path: &Path) -> io::Result<(Vec<u8>, Stamp)> {
+    let file = File::open(path)?;
+    let about = file.metadata()?;
+    let since = about.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let mut head = Vec::new();
+    file.take(HEAD as u64).read_to_end(&mut head)?;
+    let stamp = Stamp {
+        bytes: about.len(),
+        modified: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+    };
+    Ok((head, stamp))
+}
+
+/// Returns the first bytes after decompression.
+fn unpacked(head: Vec<u8>, path: &Path, packing: Packing) -> io::Result<Vec<u8>> {
+    match packing {
+        Packing::Gzip | Packing::Zstd => unpacked_from(head, File::open(path)?, packing),
+        _ => Ok(head),
+    }
+}
+
+fn unpacked_from(
+    head: Vec<u8>,
+    content: impl Read + Send + 'static,
+    packing: Packing,
+) -> io::Result<Vec<u8>> {
+    if !matches!(packing, Packing::Gzip | Packing::Zstd) {
+        return Ok(head);
+    }
+    let mut inner = Vec::new();
+    decompress(content, packing)?
+        .take(HEAD as u64)
+        .read_to_end(&mut inner)?;
+    Ok(inner)
+}
+
+/// Returns whether a file is an archive by its name.
+fn archived(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    [".zip", ".tar", ".tgz", ".tar.gz", ".tar.zst"]
+        .iter()
+        .any(|end| lower.ends_with(end))
+}
+
+/// Returns the name without the suffix of its compression.
+fn packed_stem(name: &str) -> Option<&str> {
+    let (stem, suffix) = name.rsplit_once('.')?;
+    let known = ["gz", "gzip", "zst", "zstd"];
+    known
+        .iter()
+        .any(|one| suffix.eq_ignore_ascii_case(one))
+        .then_some(stem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(paths: &[PathBuf], globs: &[&str]) -> Vec<String> {
+        let globs: Vec<String> = globs.iter().map(|&glob| glob.to_owned()).collect();
+        let inputs = Inputs::list(paths, &globs, None, None).unwrap();
+        let mut names = Vec::new();
+        inputs.each(&mut |found| {
+            names.push(match found {
+                Found::Item(item) => item.output_name(),
+                Found::Bad(name, _) => format!("bad {name}"),
+            });
+            true
+        });
+        names
+    }
+
+    #[test]
+    fn a_folder_is_read_at_any_depth_by_patterns() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("b")).unwrap();
+        for (name, text) in [
+            ("a.txt", "Seen."),
+            ("b/c.md", "Seen."),
+            ("b/d.html", "<p>"),
+            ("b/e.bin", "\0"),
+            (".f.txt", "x"),
+        ] {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        let of = |globs: &[&str]| names(&[folder.path().to_owned()], globs);
+        assert_eq!(of(&[]), ["a.txt", "b/c.md", "b/d.html.txt", "bad b/e.bin"]);
+        assert_eq!(of(&["*.md", "*.txt"]), ["a.txt", "b/c.md"]);
+        assert_eq!(of(&["!*.bin", "!b/*.html"]), ["a.txt", "b/c.md"]);
+        assert!(Inputs::list(&[folder.path().to_owned()], &["[".to_owned()], None, None).is_err());
+    }
+
+    #[test]
+    fn compressed_files_keep_their_compression() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("page.html.gz");
+        let mut to = lethe_connectors::files::Compressor::new(Vec::new(), Packing::Gzip).unwrap();
+        io::Write::write_all(&mut to, b"<p>Seen.</p>").unwrap();
+        std::fs::write(&path, to.finish().unwrap()).unwrap();
+        assert_eq!(names(&[path], &[]), ["page.html.txt.gz"]);
+    }
+}
