@@ -65,6 +65,18 @@ pub(crate) fn end(code: u8) -> ! {
     unsafe { libc::_exit(i32::from(code)) }
 }
 
+/// Returns an error with its causes, except those that it already contains.
+pub(crate) fn whole(error: &anyhow::Error) -> String {
+    error.chain().skip(1).fold(error.to_string(), |text, cause| {
+        let cause = cause.to_string();
+        if text.contains(&cause) {
+            text
+        } else {
+            format!("{text}: {cause}")
+        }
+    })
+}
+
 /// Prints an error, if any, and returns its exit code.
 #[expect(
     clippy::print_stderr,
@@ -83,12 +95,34 @@ pub(crate) fn report(result: anyhow::Result<()>) -> u8 {
             }) {
                 return 0;
             }
-            eprintln!("lethe: {error:#}");
+            eprintln!("lethe: {}", whole(&error));
             let code = error
                 .chain()
                 .find_map(|cause| cause.downcast_ref::<Coded>())
                 .map_or(Failure::Runtime, |coded| coded.0);
             code as u8
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context as _;
+
+    #[test]
+    fn a_cause_that_an_error_repeats_is_printed_once() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("member.toml: {source}")]
+        struct Repeats {
+            source: std::io::Error,
+        }
+        let source = std::io::Error::other("disk is gone");
+        let error = anyhow::Error::from(Repeats { source }).context("cannot open the model");
+        assert_eq!(whole(&error), "cannot open the model: member.toml: disk is gone");
+        let error = Err::<(), _>(std::io::Error::other("no such file"))
+            .context("a.csv")
+            .unwrap_err();
+        assert_eq!(whole(&error), "a.csv: no such file");
     }
 }

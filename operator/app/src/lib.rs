@@ -7,6 +7,7 @@ mod backfill;
 mod background;
 #[cfg(feature = "kafka")]
 mod brokers;
+mod bundle_argument;
 mod cli;
 mod commands;
 mod config;

@@ -1,7 +1,7 @@
 //! The policy file: plain data in TOML, without behaviour.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use lethe_core::{CarriedField, hex, reworded_toml};
 use lethe_surrogates::Language;
@@ -356,7 +356,13 @@ pub struct PolicyFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["zip3.toml"]))]
     pub zip_table: Option<PathBuf>,
+    /// The digest of the file as it is written, once [`with_paths`](Self::with_paths) changed its paths.
+    #[serde(skip)]
+    pub(crate) written: Option<String>,
 }
+
+/// The keys of a policy whose values are paths.
+pub const PATHS: &[&str] = &["keys.file", "vault.path", "vault.tls.authority", "zip_table"];
 
 const fn yes() -> bool {
     true
@@ -382,6 +388,36 @@ impl PolicyFile {
         })
     }
 
+    /// Replaces every path by what `place` returns for its key and the path. The digest stays that of the
+    /// paths as they are written.
+    ///
+    /// # Errors
+    /// The error of `place`.
+    pub fn with_paths<E>(
+        mut self,
+        mut place: impl FnMut(&'static str, &Path) -> Result<PathBuf, E>,
+    ) -> Result<Self, E> {
+        self.written = Some(self.digest());
+        let [keys, vault, authority, zips] = PATHS else {
+            unreachable!("there are four keys")
+        };
+        if let Some(Keys::File(path)) = &mut self.keys {
+            *path = place(keys, path)?;
+        }
+        match &mut self.vault {
+            Some(VaultPlace::Sqlite { path, .. }) => *path = place(vault, path)?,
+            Some(VaultPlace::Postgres {
+                tls: Tls::Authority(path),
+                ..
+            }) => *path = place(authority, path)?,
+            _ => {}
+        }
+        if let Some(path) = &mut self.zip_table {
+            *path = place(zips, path)?;
+        }
+        Ok(self)
+    }
+
     /// Creates a policy that tags everything.
     pub(crate) fn plain() -> Self {
         Self {
@@ -399,12 +435,16 @@ impl PolicyFile {
             keys: None,
             vault: None,
             zip_table: None,
+            written: None,
         }
     }
 
     /// Returns the SHA-256 of the policy as TOML, defaults included, in hexadecimal: files that differ only
     /// in form have the same digest.
     pub fn digest(&self) -> String {
+        if let Some(written) = &self.written {
+            return written.clone();
+        }
         let written = toml::to_string(self).expect("strings, numbers and tables are TOML");
         hex(&Sha256::digest(written.as_bytes()))
     }

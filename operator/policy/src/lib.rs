@@ -20,7 +20,7 @@ pub use authority::Authority;
 pub use erase::{Certainty, Patients, Traces, remove_codes};
 pub use error::PolicyError;
 pub use file::{
-    Codes, Keys, Links, Missing, Mode, Numbered, Operation, Patient, PolicyFile, Scope, Shift, Tls,
+    Codes, Keys, Links, Missing, Mode, Numbered, Operation, PATHS, Patient, PolicyFile, Scope, Shift, Tls,
     VaultPlace,
 };
 pub use replacer::{DERIVATION, Policy, PolicyReplacer};

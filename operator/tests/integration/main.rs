@@ -31,6 +31,7 @@ mod outage_cells;
 mod outages;
 mod poison;
 mod redact_files;
+mod paths;
 mod replay;
 mod self_train;
 mod shell;

@@ -50,7 +50,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
 
     let config_path = out.join("lethe.toml");
     let bundle = args.bundle.as_deref();
-    let text = config(broker.bootstrap_servers(), out, bundle)?;
+    let text = config(broker.bootstrap_servers(), bundle)?;
     std::fs::write(&config_path, &text).with_context(|| format!("cannot write {}", config_path.display()))?;
     let config = parse(&text, &config_path.display().to_string())?;
     let runtime = runtime()?;
@@ -59,16 +59,19 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     show(out, &config, payloads.len(), &summary.to_string())
 }
 
-fn config(brokers: &str, out: &Path, bundle: Option<&Path>) -> anyhow::Result<String> {
+fn config(brokers: &str, bundle: Option<&Path>) -> anyhow::Result<String> {
     let quote = |text: &str| toml::Value::String(text.to_owned()).to_string();
-    let folder = out.join("data");
-    let folder = folder.to_str().context("the folder's name is not UTF-8")?;
     let engine = match bundle {
         Some(bundle) => {
+            let refused = |error: &dyn std::fmt::Display| usage(format!("--bundle {error}"));
+            let folder = crate::bundle_argument::bundle(bundle).map_err(|error| refused(&error))?;
             // The written configuration may be run from another folder.
-            let bundle = bundle
-                .canonicalize()
-                .map_err(|error| usage(format!("--bundle {}: {error}", bundle.display())))?;
+            let bundle = if lethe_bundles::is_shipped(&folder) {
+                bundle.to_owned()
+            } else {
+                let place = |error| refused(&format!("{}: {error}", folder.display()));
+                folder.canonicalize().map_err(place)?
+            };
             let bundle = bundle.to_str().context("the bundle's name is not UTF-8")?;
             format!("[engine]\nbundle = {}\n\n", quote(bundle))
         }
@@ -80,7 +83,7 @@ fn config(brokers: &str, out: &Path, bundle: Option<&Path>) -> anyhow::Result<St
          [source]\nkind = \"kafka\"\nbrokers = [{}]\ntopics = [\"{TOPIC}\"]\ngroup = \"lethe-demo\"\n\n{engine}\
          [sink]\nstore = {{ kind = \"folder\", path = {} }}\n",
         quote(brokers),
-        quote(folder),
+        quote("data"),
     ))
 }
 

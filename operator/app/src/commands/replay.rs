@@ -21,7 +21,7 @@ use super::run::{fingerprints, format, runtime};
 #[cfg(feature = "kafka")]
 use crate::brokers::{cluster, identity, topic_ids};
 use crate::cli::ReplayArgs;
-use crate::config::{Config, SourceConfig, load};
+use crate::config::{Config, SourceConfig, Written, load};
 use crate::exit::{Coded, Failure, usage};
 use crate::pipeline::{EngineVersion, Incoming, about_code, probe, rename};
 use crate::replay::{Outcome, Replay, Running, Workers};
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<()> {
             codes: args.codes.clone(),
             topics: args.topics.clone(),
             since: args.since,
-            attempt: attempt(&engine_version.fingerprints, source),
+            attempt: attempt(&engine_version.fingerprints, source, &config.engine.written),
             again: args.again,
         },
         engine_version,
@@ -106,14 +106,14 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<()> {
 
 /// Returns a digest of everything that determines a record's outcome: the configuration's fingerprints, and
 /// how files are read.
-fn attempt(fingerprints: &Fingerprints, source: &SourceConfig) -> String {
+fn attempt(fingerprints: &Fingerprints, source: &SourceConfig, written: &Written) -> String {
     let fingerprint_entries = fingerprints.entries();
     match source {
         // Its format is part of the fingerprints; brokers and logins do not matter.
         #[cfg(feature = "kafka")]
         SourceConfig::Kafka(_) => fingerprint(&fingerprint_entries),
-        SourceConfig::Files(files) => fingerprint(&(fingerprint_entries, files)),
-        SourceConfig::Messages(files) => fingerprint(&(fingerprint_entries, files)),
+        SourceConfig::Files(files) => fingerprint(&written.form(&(fingerprint_entries, files))),
+        SourceConfig::Messages(files) => fingerprint(&written.form(&(fingerprint_entries, files))),
     }
 }
 

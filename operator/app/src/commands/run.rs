@@ -411,7 +411,7 @@ pub(crate) fn fingerprints(config: &Config, built: &BuiltEngine, cluster: Option
     Fingerprints {
         cluster,
         topic_id: None,
-        config: fingerprint(&(&config.format, &config.engine)),
+        config: fingerprint(&config.engine.written.form(&(&config.format, &config.engine))),
         policy: built.policy.clone(),
         mode: built.mode.map(str::to_owned),
         bundle: built.bundle.clone(),

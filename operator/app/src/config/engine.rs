@@ -17,6 +17,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::PolicySource;
+use super::paths::Written;
+use crate::bundle_argument::bundle;
 use crate::exit::usage;
 
 /// The members, their combination and the redaction.
@@ -65,6 +67,9 @@ pub(crate) struct EngineConfig {
     /// The policy, which is a table or a file of its own.
     #[serde(skip)]
     pub(crate) policy: Option<PolicySource>,
+    /// The relative paths of the whole configuration as they are written.
+    #[serde(skip)]
+    pub(crate) written: Written,
 }
 
 /// The replacement of spans without a policy, and the metadata that leaves.
@@ -172,7 +177,7 @@ impl EngineConfig {
     pub(crate) fn build(&self) -> anyhow::Result<BuiltEngine> {
         let source_fingerprint = self.source_fingerprint();
         let dictionary = self.dictionary()?;
-        if let Some(folder) = self.decider() {
+        if let Some(folder) = self.decider()? {
             return self.bundled(&folder, &dictionary, source_fingerprint);
         }
         if self.signed_by.is_some() {
@@ -204,7 +209,7 @@ impl EngineConfig {
             whole: Merging::names(&labels),
             ..Merging::default()
         };
-        let plain = || fingerprint(&(&identities, &vote, &self.redaction));
+        let plain = || fingerprint(&self.written.form(&(&identities, &vote, &self.redaction)));
         let act = self.act(&labels, &dictionary, plain)?;
         let engine = Engine::new(Arc::clone(&labels), members, combiner, merging, act.redactor);
         Ok(BuiltEngine {
@@ -232,16 +237,16 @@ impl EngineConfig {
     }
 
     /// The bundle that decides, if one does.
-    fn decider(&self) -> Option<PathBuf> {
+    fn decider(&self) -> anyhow::Result<Option<PathBuf>> {
         let labels = self.labels.as_deref().unwrap_or("i2b2-2014");
         let own = labels != "i2b2-2014" || self.members.is_some() || self.pass_through || self.vote.is_some();
         match &self.bundle {
             Some(named) => {
-                let shipped = named.to_str().and_then(lethe_bundles::folder);
-                Some(shipped.unwrap_or_else(|| named.clone()))
+                let folder = bundle(named).map_err(|error| usage(format!("key `engine.bundle`: {error}")))?;
+                Ok(Some(folder))
             }
-            None if own => None,
-            None => lethe_bundles::folder(lethe_bundles::DEFAULT),
+            None if own => Ok(None),
+            None => Ok(lethe_bundles::folder(lethe_bundles::DEFAULT)),
         }
     }
 

@@ -9,6 +9,7 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use super::Config;
 use super::origin::{Origin, SecretFile};
+use super::paths::{self, Base};
 use super::renamed::rename;
 use crate::exit::usage;
 
@@ -16,35 +17,44 @@ use crate::exit::usage;
 ///
 /// In any string `${NAME}` stands for an environment variable and `${file:PATH}` for a file's content without its
 /// last line break; `$$` for a dollar sign. They are filled in after parsing, so a value cannot add keys.
+/// Relative paths start at the file's folder.
 pub(crate) fn load(path: &Path) -> anyhow::Result<Config> {
     let text = std::fs::read_to_string(path)
         .map(Zeroizing::new)
         .map_err(|error| usage(format!("{}: {error}", path.display())))?;
-    parse(&text, &path.display().to_string())
+    parse_in(&text, &path.display().to_string(), &Base::of(path))
 }
 
-/// Reads a configuration from text; `origin` is named in messages.
+/// Reads a configuration from the text of the file `origin`.
 pub(crate) fn parse(text: &str, origin: &str) -> anyhow::Result<Config> {
+    parse_in(text, origin, &Base::of(Path::new(origin)))
+}
+
+/// Reads a configuration from text; `origin` is named in messages, and relative paths start at `base`.
+pub(super) fn parse_in(text: &str, origin: &str, base: &Base) -> anyhow::Result<Config> {
     let mut table: toml::Table = toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(1, |span| line_of(text, span.start));
         usage(format!("cannot read {origin}:{line}: {}", error.message()))
     })?;
     let mut files = Vec::new();
     for (key, value) in &mut table {
-        fill_in(value, key, &mut files).map_err(|(key, why)| at(text, origin, &key, &why))?;
+        fill_in(value, key, &mut files, base).map_err(|(key, why)| at(text, origin, &key, &why))?;
     }
     for warning in rename(&mut table).map_err(|(key, why)| at(text, origin, &key, &why))? {
         tracing::warn!("{origin}: {warning}");
     }
+    let written = paths::resolve(&mut table, base).map_err(|(key, why)| at(text, origin, &key, &why))?;
     let config: Result<Config, _> = serde_path_to_error::deserialize(Value::Table(table));
     let mut config = config.map_err(|error| {
         let path = error.path().to_string();
         let message = without_value(error.into_inner().message());
         refused(text, origin, &offending_key(&path, &message), &message)
     })?;
-    config.take_policy(origin)?;
+    config.engine.written = written;
+    config.take_policy(origin, base)?;
+    config.name_input();
     files.extend(config.named_files());
-    config.origin = Origin::new(text, origin, files);
+    config.origin = Origin::new(text, origin, base.clone(), files);
     Ok(config)
 }
 
@@ -97,25 +107,37 @@ fn place(text: &str, origin: &str, key: &str) -> String {
     locate(text, key).map_or_else(|| origin.to_owned(), |line| format!("{origin}:{line}"))
 }
 
-fn fill_in(value: &mut Value, key: &str, files: &mut Vec<SecretFile>) -> Result<(), (String, String)> {
+fn fill_in(
+    value: &mut Value,
+    key: &str,
+    files: &mut Vec<SecretFile>,
+    base: &Base,
+) -> Result<(), (String, String)> {
     match value {
         Value::String(string) => {
-            let mut filled =
-                interpolate(string, key, files).map_err(|error| (key.to_owned(), format!("{error:#}")))?;
+            let mut filled = interpolate(string, key, files, base)
+                .map_err(|error| (key.to_owned(), format!("{error:#}")))?;
             // Moved, as the values of the table are moved into the configuration: a secret is not copied on its way.
             string.zeroize();
             *string = std::mem::take(&mut *filled);
             Ok(())
         }
-        Value::Array(items) => items.iter_mut().try_for_each(|item| fill_in(item, key, files)),
+        Value::Array(items) => items
+            .iter_mut()
+            .try_for_each(|item| fill_in(item, key, files, base)),
         Value::Table(table) => table
             .iter_mut()
-            .try_for_each(|(name, item)| fill_in(item, &format!("{key}.{name}"), files)),
+            .try_for_each(|(name, item)| fill_in(item, &format!("{key}.{name}"), files, base)),
         _ => Ok(()),
     }
 }
 
-fn interpolate(string: &str, key: &str, files: &mut Vec<SecretFile>) -> anyhow::Result<Zeroizing<String>> {
+fn interpolate(
+    string: &str,
+    key: &str,
+    files: &mut Vec<SecretFile>,
+    base: &Base,
+) -> anyhow::Result<Zeroizing<String>> {
     let mut parts: Vec<Zeroizing<String>> = Vec::new();
     let mut rest = string;
     while let Some((before, after)) = rest.split_once('$') {
@@ -126,10 +148,11 @@ fn interpolate(string: &str, key: &str, files: &mut Vec<SecretFile>) -> anyhow::
         } else if let Some((name, after)) = after.strip_prefix('{').and_then(|inner| inner.split_once('}')) {
             match name.strip_prefix("file:") {
                 Some(path) => {
-                    let mut content = std::fs::read_to_string(path)
+                    let path = base.resolve(Path::new(path)).map_err(anyhow::Error::msg)?;
+                    let mut content = std::fs::read_to_string(&path)
                         .map(Zeroizing::new)
-                        .with_context(|| format!("cannot read the secret file {path}"))?;
-                    files.push(SecretFile::read(key, Path::new(path), content.as_bytes()));
+                        .with_context(|| format!("cannot read the secret file {}", path.display()))?;
+                    files.push(SecretFile::read(key, &path, content.as_bytes()));
                     let length = content.trim_end_matches(['\r', '\n']).len();
                     content.truncate(length);
                     parts.push(content);
@@ -263,7 +286,10 @@ mod tests {
 
     #[test]
     fn a_variable_is_filled_in_and_a_missing_one_is_named_with_its_key() {
-        assert_eq!(*interpolate("a$$b", "key", &mut vec![]).unwrap(), "a$b");
+        assert_eq!(
+            *interpolate("a$$b", "key", &mut vec![], &Base::default()).unwrap(),
+            "a$b"
+        );
         let message = error("[engine]\nlabels = \"${LETHE_TEST_NOT_SET}\"\n");
         assert!(
             message.contains(":2:")
@@ -278,7 +304,13 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "hunter2\n").unwrap();
         let path = file.path().display();
-        let filled = interpolate(&format!("a-${{file:{path}}}-b"), "key", &mut vec![]).unwrap();
+        let filled = interpolate(
+            &format!("a-${{file:{path}}}-b"),
+            "key",
+            &mut vec![],
+            &Base::default(),
+        )
+        .unwrap();
         assert_eq!(*filled, "a-hunter2-b");
         assert_eq!(filled.capacity(), filled.len(), "it never grew");
     }

@@ -8,6 +8,7 @@ mod explain;
 mod load;
 mod names;
 mod origin;
+mod paths;
 mod policy;
 mod renamed;
 mod telemetry;
@@ -42,6 +43,7 @@ pub(crate) use engine::{BuiltEngine, EngineConfig, label_set};
 pub(crate) use load::{load, parse};
 pub(crate) use names::{Naming, is_strict};
 pub(crate) use origin::SecretFile;
+pub(crate) use paths::Written;
 pub(crate) use policy::{PolicySource, is_away, refused};
 pub(crate) use telemetry::{OtlpConfig, TelemetryConfig};
 
@@ -87,6 +89,19 @@ pub(crate) struct Config {
 }
 
 impl Config {
+    /// Gives the input of a backfill its default id in the list of codes, with a path as it is written.
+    fn name_input(&mut self) {
+        if let Some(tables) = &mut self.backfill
+            && tables.input_id.is_none()
+            && let StoreConfig::Folder(folder) = &tables.input
+        {
+            let written = self.engine.written.path(&folder.path);
+            if written != folder.path {
+                tables.input_id = Some(format!("folder {}, folder {}", written.display(), tables.folder));
+            }
+        }
+    }
+
     /// Checks the settings of corrections, if there are any, against the rest.
     ///
     /// # Errors

@@ -37,7 +37,7 @@ impl Config {
         Some(Naming {
             names,
             codes,
-            input_id,
+            input_id: self.engine.written.ending(input_id),
         })
     }
 

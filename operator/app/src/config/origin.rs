@@ -11,7 +11,9 @@ use zeroize::Zeroizing;
 
 #[cfg(feature = "kafka")]
 use super::SourceConfig;
-use super::{Config, EmitConfig, parse};
+use super::load::parse_in;
+use super::paths::Base;
+use super::{Config, EmitConfig};
 
 /// A file that a configuration is filled in from (`${file:PATH}`), or that it names and that is read once.
 #[derive(Clone, PartialEq, Eq)]
@@ -73,6 +75,7 @@ fn digest(path: &Path) -> Option<[u8; 32]> {
 pub(crate) struct Origin {
     text: Zeroizing<String>,
     name: String,
+    base: Base,
     files: Vec<SecretFile>,
 }
 
@@ -83,10 +86,11 @@ impl fmt::Debug for Origin {
 }
 
 impl Origin {
-    pub(super) fn new(text: &str, name: &str, files: Vec<SecretFile>) -> Self {
+    pub(super) fn new(text: &str, name: &str, base: Base, files: Vec<SecretFile>) -> Self {
         Self {
             text: text.to_owned().into(),
             name: name.to_owned(),
+            base,
             files,
         }
     }
@@ -103,7 +107,7 @@ impl Config {
     /// # Errors
     /// As of reading it first: a file may be gone.
     pub(crate) fn again(&self) -> anyhow::Result<Self> {
-        parse(&self.origin.text, &self.origin.name)
+        parse_in(&self.origin.text, &self.origin.name, &self.origin.base)
     }
 
     /// The files that it names.
@@ -156,7 +160,7 @@ impl Config {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::config::parse;
 
     #[test]
     fn a_file_that_changes_is_told_with_its_key_and_one_that_is_emptied_or_gone_is_not() {

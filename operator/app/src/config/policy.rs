@@ -8,6 +8,7 @@ use lethe_dictionaries::Dictionary;
 use lethe_policy::{Policy, PolicyError, PolicyFile};
 
 use super::Config;
+use super::paths::Base;
 use crate::exit::usage;
 
 /// A policy that was read, and what to call it in messages.
@@ -18,7 +19,7 @@ pub(crate) struct PolicySource {
 }
 
 impl PolicySource {
-    /// Reads a policy file.
+    /// Reads a policy file, whose relative paths start at its folder.
     ///
     /// # Errors
     /// A usage error that names the file.
@@ -26,6 +27,14 @@ impl PolicySource {
         let origin = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|error| usage(format!("{origin}: {error}")))?;
         let file = PolicyFile::parse(&text, &origin).map_err(usage)?;
+        Self::new(origin, file, &Base::of(path))
+    }
+
+    fn new(origin: String, file: PolicyFile, base: &Base) -> anyhow::Result<Self> {
+        let file = file.with_paths(|key, path| {
+            base.resolve(path)
+                .map_err(|why| usage(format!("{origin}, key `{key}`: {why}")))
+        })?;
         Ok(Self { origin, file })
     }
 
@@ -66,21 +75,18 @@ pub(crate) fn is_away(error: &anyhow::Error) -> bool {
 }
 
 impl Config {
-    /// Takes the policy from where the file says; `origin` is the file. Called once, after it is read.
+    /// Takes the policy from where the file says; `origin` is the file and `base` its folder. Called once, after it is read.
     ///
     /// # Errors
     /// A usage error if it is in two places, or cannot be read.
-    pub(super) fn take_policy(&mut self, origin: &str) -> anyhow::Result<()> {
+    pub(super) fn take_policy(&mut self, origin: &str, base: &Base) -> anyhow::Result<()> {
         self.engine.policy = match (self.policy.take(), self.policy_file.take()) {
             (Some(_), Some(_)) => {
                 return Err(usage(format!(
                     "{origin}: `[policy]` and `policy_file`: leave one of the two out"
                 )));
             }
-            (Some(file), None) => Some(PolicySource {
-                origin: format!("{origin}, `[policy]`"),
-                file,
-            }),
+            (Some(file), None) => Some(PolicySource::new(format!("{origin}, `[policy]`"), file, base)?),
             (None, Some(path)) => Some(PolicySource::read(&path)?),
             (None, None) => None,
         };

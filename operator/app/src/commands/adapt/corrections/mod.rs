@@ -52,7 +52,10 @@ pub(crate) fn run(args: &CorrectionsArgs) -> anyhow::Result<()> {
             };
             kafka::learn(&kafka, &config, worker, sender, &inbox, &stop, args.until_end)
         }
-        CorrectionSource::Jsonl { input } => follow(input, worker, &inbox, args.until_end),
+        CorrectionSource::Jsonl { input } => {
+            let name = config.engine.written.path(input).display().to_string();
+            follow(input, name, worker, &inbox, args.until_end)
+        }
     }
 }
 
@@ -80,9 +83,14 @@ fn site(config: &Config, corrections: &CorrectionsConfig) -> anyhow::Result<Site
     })
 }
 
-/// Learns the lines of a file.
-fn follow(path: &Path, mut worker: Worker, inbox: &Receiver<Command>, until_end: bool) -> anyhow::Result<()> {
-    let file = path.display().to_string();
+/// Learns the lines of a file. The journal knows it by the path `file`, as the configuration has it.
+fn follow(
+    path: &Path,
+    file: String,
+    mut worker: Worker,
+    inbox: &Receiver<Command>,
+    until_end: bool,
+) -> anyhow::Result<()> {
     let (line, next) = worker.positions().line(&file);
     let mut follow = Follow::new(path, line, next, LINE);
     loop {
