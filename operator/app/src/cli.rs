@@ -1,6 +1,7 @@
 //! The command-line interface.
 
 mod adapt;
+mod bundle;
 mod ensemble;
 mod erase;
 mod init;
@@ -15,9 +16,10 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 pub(crate) use adapt::{
     AdaptCommand, CorrectionsArgs, FineTuneArgs, IncrementalArgs, MergeArgs, SelfTrainArgs, Unit,
 };
+pub(crate) use bundle::{BundleCommand, CreateArgs, ExportArgs, ShowArgs, SwapArgs};
 pub(crate) use ensemble::{
     CompareArgs, EnsembleCommand, ExportOffsetsArgs, FitArgs, Method, ObjectiveArgs, PredictionArgs,
-    PruneArgs, PublishArgs, RollBackArgs, ShowArgs, VersionsArgs,
+    PruneArgs, PublishArgs, RollBackArgs, VersionsArgs,
 };
 pub(crate) use erase::EraseArgs;
 pub(crate) use init::{InitArgs, InitPolicy, InitSource};
@@ -143,6 +145,9 @@ pub(crate) enum Command {
     Crossval(CrossvalArgs),
     /// Score predictions against gold: measures, intervals, significance, errors
     Evaluate(EvaluateArgs),
+    /// Show, copy and change bundles: replace a member, or make a bundle of trained members
+    #[command(subcommand)]
+    Bundle(BundleCommand),
     /// Combine members: choose which of them vote, and create bundles
     #[command(subcommand)]
     Ensemble(EnsembleCommand),
@@ -186,8 +191,8 @@ pub(crate) struct ProbeArgs {
 #[cfg(feature = "kafka")]
 #[derive(Args)]
 pub(crate) struct DemoArgs {
-    /// Use this bundle's members, vote and labels
-    #[arg(long, value_name = "DIR")]
+    /// Use the members, vote and labels of a bundle: the name of a built-in one, or its folder
+    #[arg(long, value_name = "BUNDLE")]
     pub(crate) bundle: Option<PathBuf>,
     /// The folder for the files; must not contain an earlier demo
     #[arg(long, value_name = "DIR", default_value = "lethe-demo")]
@@ -250,8 +255,8 @@ pub(crate) struct RedactArgs {
     /// Use the members and policy of this configuration instead of the defaults
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Use this bundle's members, vote and labels
-    #[arg(long, value_name = "DIR", conflicts_with = "config")]
+    /// Use the members, vote and labels of a bundle: the name of a built-in one, or its folder
+    #[arg(long, value_name = "BUNDLE", conflicts_with = "config")]
     pub(crate) bundle: Option<PathBuf>,
     /// Use this policy instead of the configuration's
     #[arg(long, value_name = "FILE")]
@@ -497,11 +502,12 @@ pub(crate) struct AnnotateArgs {
     /// Use the members and policy of this configuration instead of the defaults
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Annotate with only this trained model, with its own labels and unchanged spans
-    #[arg(long, value_name = "DIR", conflicts_with = "config")]
+    /// Annotate with only this trained model, with its own labels and unchanged spans: its folder, or
+    /// BUNDLE/MEMBER
+    #[arg(long, value_name = "MODEL", conflicts_with = "config")]
     pub(crate) member: Option<PathBuf>,
-    /// Use this bundle's members, vote and labels
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["config", "member"])]
+    /// Use the members, vote and labels of a bundle: the name of a built-in one, or its folder
+    #[arg(long, value_name = "BUNDLE", conflicts_with_all = ["config", "member"])]
     pub(crate) bundle: Option<PathBuf>,
     /// JSON lines, each with a note under `text`, or a folder of such or of .txt files; `-` for standard
     /// input

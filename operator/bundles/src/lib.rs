@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 /// A file's path in its bundle, and its bytes.
-type File = (&'static str, &'static [u8]);
+pub type File = (&'static str, &'static [u8]);
 /// A bundle's name, and its files.
 type Bundle = (&'static str, &'static [File]);
 
@@ -45,6 +45,14 @@ pub fn file(path: &Path) -> Option<&'static [u8]> {
         .map(|(_, bytes)| *bytes)
 }
 
+/// Returns all files of a bundle's folder, each with its path in the bundle; `None` if the program does not
+/// contain the bundle.
+pub fn files(folder: &Path) -> Option<impl Iterator<Item = File>> {
+    let name = folder.to_str()?.strip_prefix(SCHEME)?;
+    let (_, files) = BUNDLES.iter().find(|(bundle, _)| *bundle == name)?;
+    Some(files.iter().copied())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,9 +66,15 @@ mod tests {
                 "{name}"
             );
             assert!(file(&folder.join("no such file")).is_none());
+            let listed: Vec<&str> = files(&folder).unwrap().map(|(name, _)| name).collect();
+            assert!(
+                listed.contains(&"bundle.toml")
+                    && listed.iter().all(|name| file(&folder.join(name)).is_some())
+            );
         }
         assert!(names().any(|name| name == DEFAULT));
         assert!(folder("elsewhere").is_none());
+        assert!(files(Path::new("models/en-clinical")).is_none());
         assert!(!is_shipped(Path::new("models/en-clinical")));
         assert!(file(Path::new("/etc/hosts")).is_none());
     }

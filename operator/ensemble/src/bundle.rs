@@ -3,7 +3,9 @@
 //! `bundle.toml` names every member with the digest of the files that it reads. It leaves out members that
 //! pruning dropped, so a stream never loads them.
 
+mod copy;
 mod manifest;
+mod swap;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -17,7 +19,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{Fitted, Signers, Versions};
 
+pub(crate) use copy::copy;
 pub use manifest::{BUNDLE_VERSION, BundleManifest, Measured, Part, Provenance, Rule};
+pub use swap::{SwapError, swap};
 
 /// The manifest's file.
 const MANIFEST: &str = "bundle.toml";

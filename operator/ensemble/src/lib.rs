@@ -24,7 +24,9 @@ mod templates;
 mod versions;
 mod vote_index;
 
-pub use bundle::{BUNDLE_VERSION, Bundle, BundleError, BundleManifest, Measured, Part, Provenance, Rule};
+pub use bundle::{
+    BUNDLE_VERSION, Bundle, BundleError, BundleManifest, Measured, Part, Provenance, Rule, SwapError, swap,
+};
 pub use candidates::{Candidate, FitError, candidates, evaluate};
 pub use cost::{Cost, Costs};
 pub use fitted::{Fitted, FittedError};

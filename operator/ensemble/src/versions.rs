@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use lethe_dictionaries::Dictionary;
 
-use crate::bundle::io;
+use crate::bundle::{copy, io};
 use crate::{Bundle, BundleError, BundleManifest, SIGNATURE};
 
 /// The file that names the versions in use.
@@ -170,43 +170,8 @@ impl Versions {
     }
 }
 
-/// Copies a folder and its contents durably. A file that is identical in the previous version's folder
-/// becomes a hard link: versions never change, and many differ in little.
-fn copy(from: &Path, to: &Path, before: Option<&Path>) -> Result<(), BundleError> {
-    std::fs::create_dir_all(to).map_err(|source| io(to, source))?;
-    for entry in std::fs::read_dir(from).map_err(|source| io(from, source))? {
-        let entry = entry.map_err(|source| io(from, source))?;
-        let (path, copied) = (entry.path(), to.join(entry.file_name()));
-        let before = before.map(|folder| folder.join(entry.file_name()));
-        if path.is_dir() {
-            copy(&path, &copied, before.as_deref())?;
-        } else if !before.is_some_and(|before| linked(&path, &before, &copied)) {
-            std::fs::copy(&path, &copied)
-                .and_then(|_| File::open(&copied)?.sync_all())
-                .map_err(|source| io(&copied, source))?;
-        }
-    }
-    sync(to)
-}
-
-/// Links `to` to `before` if that has the content of `from`; returns whether it did.
-fn linked(from: &Path, before: &Path, to: &Path) -> bool {
-    let size = |path: &Path| {
-        std::fs::symlink_metadata(path)
-            .ok()
-            .filter(std::fs::Metadata::is_file)
-            .map(|file| file.len())
-    };
-    if size(before).is_none() || size(before) != size(from) {
-        return false;
-    }
-    let same = std::fs::read(from).is_ok_and(|bytes| std::fs::read(before).is_ok_and(|other| bytes == other));
-    // Some file systems do not have links.
-    same && std::fs::hard_link(before, to).is_ok()
-}
-
 /// Makes the names in a folder durable.
-fn sync(folder: &Path) -> Result<(), BundleError> {
+pub(crate) fn sync(folder: &Path) -> Result<(), BundleError> {
     File::open(folder)
         .and_then(|folder| folder.sync_all())
         .map_err(|source| io(folder, source))

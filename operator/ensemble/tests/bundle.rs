@@ -14,9 +14,9 @@ use lethe_core::{
 };
 use lethe_corpus::{Document, Mark};
 use lethe_dictionaries::Dictionary;
-use lethe_ensemble::{Bundle, BundleManifest, Part, Provenance, Rule, Versions};
+use lethe_ensemble::{Bundle, BundleManifest, Fitted, Part, PredictionSet, Provenance, Rule, Versions, swap};
 use lethe_learn::NoObserver;
-use lethe_members::{Job, train};
+use lethe_members::{Job, open, predict, train};
 use sha2::{Digest as _, Sha256};
 
 const NAME: &str = "NOMBRE_SUJETO_ASISTENCIA";
@@ -291,4 +291,104 @@ fn a_bundle_with_keys_of_an_earlier_version_opens_and_keeps_its_digest() {
     let opened = Bundle::open(&path, &Dictionary::builtin()).unwrap().manifest;
     assert_eq!((&opened.combine, &opened.members), (&read.combine, &read.members));
     assert_eq!(opened.digest(), hex(&Sha256::digest(before.as_bytes())));
+}
+
+#[test]
+fn a_swap_replaces_one_model_and_records_both_digests() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, out) = (bundle(folder.path()), folder.path().join("out"));
+    let before = BundleManifest::read(&path).unwrap();
+    let members = [("ogd".to_owned(), model(folder.path(), "svm"))];
+    let dictionary = Dictionary::builtin();
+    let swapped = swap(&path, &members, false, &out, &dictionary).unwrap();
+    assert_eq!(swapped.parent, Some(before.digest()));
+    assert_eq!(swapped.members[1].replaces, before.members[1].digest);
+    assert_ne!(swapped.members[1].digest, before.members[1].digest);
+    assert_eq!(swapped.members[0], before.members[0]);
+    assert_eq!(swapped.combine, before.combine);
+    assert_eq!(
+        BundleManifest::read(&path).unwrap(),
+        before,
+        "the old bundle stays"
+    );
+    // A swap of the new bundle continues the chain.
+    let (third, members) = (
+        folder.path().join("third"),
+        [("ogd".to_owned(), folder.path().join("ogd"))],
+    );
+    let third = swap(&out, &members, false, &third, &dictionary).unwrap();
+    assert_eq!(third.parent, Some(swapped.digest()));
+    assert_eq!(third.members[1].replaces, swapped.members[1].digest);
+}
+
+#[test]
+fn a_swap_that_cannot_be_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, out) = (bundle(folder.path()), folder.path().join("out"));
+    let names_only: Vec<Document> = documents()
+        .into_iter()
+        .map(|mut document| {
+            document.marks.retain(|mark| mark.label == NAME);
+            document
+        })
+        .collect();
+    let poor = folder.path().join("poor");
+    let job = Job {
+        kind: "ogd",
+        train: &names_only,
+        held_out: &[],
+        settings: toml::Table::new(),
+        seed: 1,
+        folder: &poor,
+        restart: false,
+    };
+    train(&job, &mut NoObserver).unwrap();
+    let dictionary = Dictionary::builtin();
+    for (name, model, told) in [
+        ("ogd", &poor, "cannot predict FECHAS"),
+        ("known", &poor, "replace one of mira, ogd"),
+        ("ogd", &folder.path().join("nowhere"), "nowhere/member.toml"),
+    ] {
+        let members = [(name.to_owned(), model.clone())];
+        let refused = swap(&path, &members, false, &out, &dictionary).unwrap_err();
+        assert!(refused.to_string().contains(told), "{refused}");
+        assert!(!out.exists());
+    }
+}
+
+#[test]
+fn a_fitted_combiner_is_kept_only_if_that_is_accepted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, out) = (folder.path().join("fitted"), folder.path().join("out"));
+    let models = ["mira", "ogd"].map(|kind| (kind, model(folder.path(), kind)));
+    let predictions = models.iter().map(|(kind, path)| {
+        let model = open(path, Some(&Arc::new(LabelSet::meddocan()))).unwrap();
+        let found = predict(model.member.as_ref(), &model.labels, &documents()).unwrap();
+        ((*kind).to_owned(), found)
+    });
+    let labels = Arc::new(LabelSet::meddocan());
+    // If all members were right everywhere, nothing could be learnt about them.
+    let mut gold = documents();
+    for document in gold.iter_mut().step_by(3) {
+        document.marks.retain(|mark| mark.label == NAME);
+    }
+    let predictions = PredictionSet::new(gold, predictions.collect(), Some(labels)).unwrap();
+    let fitted = Fitted::fit("decision-templates", &predictions, 1, &mut NoObserver);
+    let mut manifest = manifest();
+    manifest.members.pop();
+    manifest
+        .fitted(&path, "decision-templates", &fitted.unwrap().unwrap())
+        .unwrap();
+    let source = |name: &str| {
+        let found = models.iter().find(|(kind, _)| *kind == name);
+        found.map(|(_, path)| path.as_path())
+    };
+    manifest.write(&path, source).unwrap();
+    let members = [("ogd".to_owned(), model(folder.path(), "svm"))];
+    let dictionary = Dictionary::builtin();
+    let refused = swap(&path, &members, false, &out, &dictionary).unwrap_err();
+    assert!(refused.to_string().contains("--keep-combiner"), "{refused}");
+    assert!(!out.exists());
+    let kept = swap(&path, &members, true, &out, &dictionary).unwrap();
+    assert_eq!(kept.combine, manifest.combine);
 }

@@ -186,6 +186,14 @@ fn pruning_reports_each_threshold_s_path_and_refuses_what_does_not_fit() {
     ] {
         trained.ensemble(&["prune"], more).expect(2).says(told);
     }
+    // Predictions can be renamed, but a model cannot.
+    let rename = trained.place.write("rename.toml", "[labels]\nCITY = \"PLACE\"\n");
+    let rename = rename.to_str().unwrap();
+    trained
+        .ensemble(&["prune"], &["--rename", rename, "--models", &trained.models()])
+        .expect(2)
+        .says("predicts CITY")
+        .says(&format!("lethe train mira --rename {rename}"));
     let other = trained.place.write("other.jsonl", quarrelsome_gold(61));
     let file = trained.place.at("cv").join("mira");
     Lethe::new([

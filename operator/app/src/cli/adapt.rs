@@ -33,7 +33,7 @@ pub(crate) struct CorrectionsArgs {
 
 #[derive(Args)]
 pub(crate) struct IncrementalArgs {
-    /// The first institute's model, a folder of `lethe train`; by default a random field is retrained at each
+    /// The first institute's model, a folder of `lethe train` or BUNDLE/MEMBER; by default a random field is retrained at each
     /// increment on everything that has arrived
     #[arg(long, value_name = "DIR")]
     pub(crate) first: Option<PathBuf>,
@@ -90,7 +90,8 @@ pub(crate) enum Unit {
 
 #[derive(Args)]
 pub(crate) struct FineTuneArgs {
-    /// The model to fine-tune, a folder of `lethe train` or of this command
+    /// The model to fine-tune: a folder of `lethe train` or of this command, or BUNDLE/MEMBER, such as
+    /// `en-clinical/ssvm`
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
     /// Local documents with gold spans: JSON lines, i2b2 XML or brat, a file or a folder
@@ -112,7 +113,8 @@ pub(crate) struct FineTuneArgs {
 
 #[derive(Args)]
 pub(crate) struct SelfTrainArgs {
-    /// The model to adapt: a crf or a recurrent network, a folder of `lethe train` or `lethe adapt fine-tune`
+    /// The model to adapt: a crf or a recurrent network, a folder of `lethe train` or `lethe adapt fine-tune`,
+    /// or BUNDLE/MEMBER
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
     /// The source's documents with gold spans, on which the model was trained: JSON lines, i2b2 XML or brat,

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use lethe_ensemble::{Floor, Measure};
 
+use super::ShowArgs;
+
 #[derive(Subcommand)]
 pub(crate) enum EnsembleCommand {
     /// Find which members and which threshold to keep, and report the whole elimination path
@@ -16,7 +18,7 @@ pub(crate) enum EnsembleCommand {
     /// Write the predictions of members as offsets, without any text of the notes, to one file that the other commands read
     #[command(alias = "keep")]
     ExportOffsets(ExportOffsetsArgs),
-    /// Show the members of a bundle, its provenance, its measured quality and its cost
+    /// Show the members of a bundle, its provenance, its measured quality and its cost; the same as `lethe bundle show`
     Show(ShowArgs),
     /// Make a bundle the current version of a folder; a stream whose `engine.bundle` is that folder loads it within seconds
     Publish(PublishArgs),
@@ -210,18 +212,8 @@ pub(crate) struct ExportOffsetsArgs {
 }
 
 #[derive(Args)]
-pub(crate) struct ShowArgs {
-    /// The bundle
-    #[arg(value_name = "BUNDLE")]
-    pub(crate) bundle: PathBuf,
-    /// Print its manifest as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Args)]
 pub(crate) struct PublishArgs {
-    /// The bundle; it is copied
+    /// The bundle, by the name of a built-in one or its folder; it is copied
     #[arg(value_name = "BUNDLE")]
     pub(crate) bundle: PathBuf,
     /// The folder of versions; made if it is not there

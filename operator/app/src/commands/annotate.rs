@@ -8,6 +8,7 @@ use lethe_core::{Action, Carried, Decision, Engine, Merging, Redactor, Span, Vot
 use serde_json::{Value, json};
 
 use super::documents::{built, cores, create, process};
+use crate::bundle_argument::model_argument;
 use crate::cli::{AnnotateArgs, OffsetUnit};
 use crate::exit::usage;
 use crate::interrupt;
@@ -16,7 +17,7 @@ use crate::progress::Progress;
 /// Annotates documents.
 pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<()> {
     let engine = match &args.member {
-        Some(folder) => alone(folder)?,
+        Some(folder) => alone(&model_argument(folder)?)?,
         None => built(args.config.as_deref(), args.bundle.as_deref(), None)?.engine,
     };
     interrupt::end_in_order(&args.input);

@@ -5,6 +5,7 @@ mod adapt;
 mod against;
 mod annotate;
 mod backfill;
+mod bundle;
 mod check;
 mod completions;
 mod crossval;
@@ -68,6 +69,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
         Command::Train(args) => train::run(&args),
         Command::Crossval(args) => crossval::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
+        Command::Bundle(command) => bundle::run(&command),
         Command::Ensemble(command) => ensemble::run(&command),
         Command::Adapt(command) => adapt::run(&command),
         Command::Dictionary(DictionaryCommand::Build(args)) => dictionary::build(&args),

@@ -21,6 +21,9 @@ pub struct BundleManifest {
     /// The digest of the base bundle, if a site's corrections produced this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corrects: Option<String>,
+    /// The digest of the bundle that this one was made from by replacing members, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
     /// How the members are combined.
     pub combine: Rule,
     /// The data that it was fitted to.
@@ -65,6 +68,9 @@ pub struct Part {
     /// The digest of the files that it reads: a model's manifest holds those of its files. Rules read none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
+    /// The digest of the member that it replaced in the parent, which the combination was fitted to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<String>,
     /// Its strict micro-F1 in cross-validation, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub f1: Option<f64>,
@@ -122,6 +128,7 @@ impl BundleManifest {
             combine,
             provenance,
             corrects: None,
+            parent: None,
             measured: Vec::new(),
             members,
             file_digest: None,

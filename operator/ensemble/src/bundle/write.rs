@@ -9,7 +9,7 @@ use super::{BundleError, BundleManifest, COMBINER, MANIFEST, Part, Rule, io, sha
 use crate::Fitted;
 
 /// The subfolder of the models in a bundle.
-const MEMBERS: &str = "members";
+pub(super) const MEMBERS: &str = "members";
 
 impl Part {
     /// Creates a part from a trained model; `write` copies its folder.
@@ -32,6 +32,7 @@ impl Part {
             name: name.to_owned(),
             member,
             digest: None,
+            replaces: None,
             f1: None,
             cost: None,
         }
@@ -78,7 +79,7 @@ impl BundleManifest {
         let path = folder.join(MANIFEST);
         for part in &mut self.members {
             if let Some(from) = source(&part.name) {
-                copy(from, &folder.join(MEMBERS).join(&part.name))?;
+                copy_model(from, &folder.join(MEMBERS).join(&part.name))?;
             }
             part.digest = part
                 .config(folder)?
@@ -89,6 +90,12 @@ impl BundleManifest {
                     source: Box::new(source),
                 })?;
         }
+        self.save(folder)
+    }
+
+    /// Writes the manifest, which completes the bundle.
+    pub(super) fn save(&mut self, folder: &Path) -> Result<(), BundleError> {
+        let path = folder.join(MANIFEST);
         let text = toml::to_string(self).map_err(|error| BundleError::Manifest {
             path: path.clone(),
             message: error.to_string(),
@@ -104,7 +111,7 @@ impl BundleManifest {
 
 /// Copies a model's manifest and the files that it names, for a mixture those of its two models, and no other
 /// files.
-fn copy(from: &Path, to: &Path) -> Result<(), BundleError> {
+pub(super) fn copy_model(from: &Path, to: &Path) -> Result<(), BundleError> {
     let refused = |error: lethe_learn::ManifestError| BundleError::Manifest {
         path: from.to_owned(),
         message: error.to_string(),
@@ -121,7 +128,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), BundleError> {
         .collect();
     if manifest.kind == mixture::MIXTURE {
         for part in mixture::PARTS {
-            copy(&from.join(part), &to.join(part))?;
+            copy_model(&from.join(part), &to.join(part))?;
         }
     }
     manifest.write(to, &files).map_err(refused)

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use lethe_members::{TuneJob, fine_tune};
 
+use crate::bundle_argument::model_argument;
 use crate::cli::FineTuneArgs;
 use crate::commands::learning::{Gold, Passes, settings_of};
 use crate::commands::train::coded;
@@ -12,6 +13,7 @@ use crate::interrupt;
 /// Fine-tunes a model into a new folder.
 pub(crate) fn run(args: &FineTuneArgs) -> anyhow::Result<()> {
     let started = Instant::now();
+    let model = model_argument(&args.model)?;
     interrupt::end_at_once(format_args!(
         "run the same command again to resume from {}",
         args.continuation.out.display()
@@ -31,7 +33,7 @@ pub(crate) fn run(args: &FineTuneArgs) -> anyhow::Result<()> {
     );
     let mut passes = Passes::new(name.clone());
     let job = TuneJob {
-        model: &args.model,
+        model: &model,
         train: &train,
         held_out: &held_out,
         settings: settings_of(args.continuation.settings.as_deref(), &args.continuation.set)?,

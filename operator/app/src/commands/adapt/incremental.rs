@@ -15,6 +15,7 @@ use lethe_learn::Manifest;
 use lethe_linear::{FeatureConfig, Learner, LinearMember};
 use lethe_members::{Job, TrainError};
 
+use crate::bundle_argument::model_argument;
 use crate::cli::{IncrementalArgs, Unit};
 use crate::commands::evaluate;
 use crate::commands::learning::Passes;
@@ -35,15 +36,16 @@ pub(crate) fn run(args: &IncrementalArgs) -> anyhow::Result<()> {
     if let (Some(folder), [_, ..]) = (&args.first, &args.first_train[..]) {
         train_first(args, &read(&args.first_train, &renames)?, folder)?;
     }
+    let model = args.first.as_deref().map(model_argument).transpose()?;
     let units = cut(&stream, args.unit)?;
     let names: Vec<String> = names(&stream);
     let ground = Ground {
         features: FeatureConfig::default(),
         dictionary: Dictionary::builtin(),
-        labels: Arc::new(labels(&names, args.first.as_deref())?),
+        labels: Arc::new(labels(&names, model.as_deref())?),
         seed: args.seed,
     };
-    let (first, told) = first(args, &ground)?;
+    let (first, told) = first(args, model.as_deref(), &ground)?;
     let spans = |documents: &[Document]| documents.iter().map(|document| document.marks.len()).sum();
     let setup = Setup {
         title: args.title.clone(),
@@ -191,8 +193,8 @@ fn train_first(args: &IncrementalArgs, documents: &[Document], folder: &Path) ->
 }
 
 /// Creates the model and its description for the report.
-fn first(args: &IncrementalArgs, ground: &Ground) -> anyhow::Result<(First, String)> {
-    let Some(folder) = &args.first else {
+fn first(args: &IncrementalArgs, model: Option<&Path>, ground: &Ground) -> anyhow::Result<(First, String)> {
+    let Some(folder) = model else {
         let mut settings: toml::Table = CRF_SETTINGS.parse()?;
         settings.insert("kind".to_owned(), CRF.into());
         let crf: Learner = settings.try_into()?;
@@ -207,7 +209,7 @@ fn first(args: &IncrementalArgs, ground: &Ground) -> anyhow::Result<(First, Stri
         counted(units, unit(args))
     );
     if args.first_learns {
-        let warm_start = WarmStart::open(folder.clone(), ground).map_err(usage)?;
+        let warm_start = WarmStart::open(folder.to_owned(), ground).map_err(usage)?;
         let told = format!("{from}, fine-tuned at each increment on everything that has arrived");
         return Ok((First::WarmStart(warm_start), told));
     }

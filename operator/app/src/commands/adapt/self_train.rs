@@ -12,6 +12,7 @@ use lethe_ensemble::Bundle;
 use lethe_learn::{Manifest, Marginals};
 use lethe_members::{SelfTrainJob, open, predict, probabilistic, self_train};
 
+use crate::bundle_argument::{bundle_argument, model_argument};
 use crate::cli::SelfTrainArgs;
 use crate::commands::evaluate::rename;
 use crate::commands::learning::{Passes, read, settings_of};
@@ -22,6 +23,7 @@ use crate::interrupt;
 /// Trains a model into a new folder, and analyses the errors if requested.
 pub(crate) fn run(args: &SelfTrainArgs) -> anyhow::Result<()> {
     let started = Instant::now();
+    let model = model_argument(&args.model)?;
     interrupt::end_at_once(format_args!(
         "run the same command again to resume from {}",
         args.continuation.out.display()
@@ -37,7 +39,7 @@ pub(crate) fn run(args: &SelfTrainArgs) -> anyhow::Result<()> {
     let teacher = args
         .teacher
         .as_deref()
-        .map(|bundle| teach(args, bundle))
+        .map(|bundle| teach(args, &model, bundle))
         .transpose()?;
     let name = format!("self-training {}", args.model.display());
     tracing::info!(
@@ -48,7 +50,7 @@ pub(crate) fn run(args: &SelfTrainArgs) -> anyhow::Result<()> {
     );
     let mut passes = Passes::new(name);
     let job = SelfTrainJob {
-        model: &args.model,
+        model: &model,
         labelled: &labelled,
         unlabelled: &unlabelled,
         held_out: &held_out,
@@ -71,15 +73,15 @@ pub(crate) fn run(args: &SelfTrainArgs) -> anyhow::Result<()> {
         args.continuation.out.display()
     );
     match &args.analysis {
-        Some(folder) => analyse(args, &test, folder),
+        Some(folder) => analyse(args, &model, &test, folder),
         None => Ok(()),
     }
 }
 
 /// Builds the teacher: the bundle's members with the model's tags.
-fn teach(args: &SelfTrainArgs, folder: &Path) -> anyhow::Result<EnsembleTeacher> {
-    let bundle = Bundle::open(folder, &Dictionary::builtin()).map_err(usage)?;
-    let tags = Manifest::read(&args.model).map_err(usage)?.tags;
+fn teach(args: &SelfTrainArgs, model: &Path, folder: &Path) -> anyhow::Result<EnsembleTeacher> {
+    let bundle = Bundle::open(&bundle_argument(folder)?, &Dictionary::builtin()).map_err(usage)?;
+    let tags = Manifest::read(model).map_err(usage)?.tags;
     let rename = rename(args.rename.as_deref())?;
     EnsembleTeacher::new(bundle.members, bundle.labels, rename, tags).map_err(usage)
 }
@@ -94,9 +96,9 @@ fn predictions(
     Ok((probabilistic(folder, Some(&model.labels))?, spans))
 }
 
-fn analyse(args: &SelfTrainArgs, test: &[Document], folder: &Path) -> anyhow::Result<()> {
+fn analyse(args: &SelfTrainArgs, model: &Path, test: &[Document], folder: &Path) -> anyhow::Result<()> {
     let (before, after) = (
-        predictions(&args.model, test)?,
+        predictions(model, test)?,
         predictions(&args.continuation.out, test)?,
     );
     let [before, after] = [&before, &after].map(|(shares, documents)| ModelPredictions {

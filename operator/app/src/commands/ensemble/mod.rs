@@ -5,7 +5,6 @@ mod crossfit;
 mod export_offsets;
 mod fit;
 mod prune;
-mod show;
 mod versions;
 
 use std::collections::HashMap;
@@ -16,10 +15,13 @@ use lethe_core::{Agreement, Combine, Decision, MemberSet};
 use lethe_corpus::{Document, Mark};
 use lethe_dictionaries::Dictionary;
 use lethe_ensemble::{Cost, Objective, PredictionSet, PruneOptions};
+use lethe_learn::Manifest;
 use lethe_members::cost;
 use serde::Deserialize;
 
+use super::bundle;
 use super::evaluate::{predicted, read, rename};
+use crate::bundle_argument::model_argument;
 use crate::cli::{EnsembleCommand, ObjectiveArgs, PredictionArgs};
 use crate::config::label_set;
 use crate::exit::usage;
@@ -31,7 +33,7 @@ pub(crate) fn run(command: &EnsembleCommand) -> anyhow::Result<()> {
         EnsembleCommand::Fit(args) => fit::run(args),
         EnsembleCommand::Compare(args) => compare::run(args),
         EnsembleCommand::ExportOffsets(args) => export_offsets::run(args),
-        EnsembleCommand::Show(args) => show::run(args),
+        EnsembleCommand::Show(args) => bundle::show(args),
         EnsembleCommand::Publish(args) => versions::publish(args),
         EnsembleCommand::Versions(args) => versions::list(args),
         EnsembleCommand::RollBack(args) => versions::roll_back(args),
@@ -102,17 +104,50 @@ fn models(args: &PredictionArgs, predictions: &PredictionSet) -> anyhow::Result<
         let one = argument.split_once('=').filter(|(name, _)| !name.contains('/'));
         if let Some((name, path)) = one {
             let place = member(predictions, name, "--models")?;
-            found[place] = Some(path.into());
+            found[place] = Some(model_argument(Path::new(path))?);
             continue;
         }
         for (name, found) in predictions.members.iter().zip(&mut found) {
-            let path = Path::new(argument).join(name);
-            if found.is_none() && path.join("member.toml").is_file() {
-                *found = Some(path);
+            if found.is_none() {
+                *found = model_argument(&Path::new(argument).join(name)).ok();
             }
         }
     }
+    for (name, folder) in predictions.members.iter().zip(&found) {
+        if let Some(folder) = folder {
+            check_labels(args, predictions, name, folder)?;
+        }
+    }
     Ok(found)
+}
+
+/// Checks that a model predicts labels of the label set only.
+///
+/// # Errors
+/// A usage error that names the model, its labels and the commands that change them.
+fn check_labels(
+    args: &PredictionArgs,
+    predictions: &PredictionSet,
+    name: &str,
+    folder: &Path,
+) -> anyhow::Result<()> {
+    let model = Manifest::read(folder).map_err(usage)?;
+    let known = |label: &&String| predictions.labels.by_name(label).is_some();
+    let labels: Vec<&String> = model.tags.labels().iter().filter(|label| !known(label)).collect();
+    let [first, rest @ ..] = labels.as_slice() else {
+        return Ok(());
+    };
+    let more = rest.iter().map(|label| format!(", {label}")).collect::<String>();
+    let file = args.rename.as_ref().map(|file| file.display().to_string());
+    let file = file.as_deref().unwrap_or("FILE");
+    Err(usage(format!(
+        "--models: the model of `{name}` ({}) predicts {first}{more}, which the label set `{}` of gold and predictions lacks; `--rename` here does \
+         not rename the labels of a model: train it with new labels (`lethe train {kind} --rename {file}`, and `lethe crossval {kind} --rename \
+         {file}` for its predictions), or name a label set that has its labels with `--labels`",
+        folder.display(),
+        predictions.labels.id(),
+        kind = model.kind,
+    )))
 }
 
 /// Returns each member's cost: from the given report, else measured on the gold documents; empty if no model

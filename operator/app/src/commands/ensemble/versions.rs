@@ -5,16 +5,17 @@ use std::path::Path;
 
 use lethe_dictionaries::Dictionary;
 use lethe_ensemble::Versions;
-
 use serde::Serialize;
 
+use crate::bundle_argument::bundle_argument;
 use crate::cli::{PublishArgs, RollBackArgs, VersionsArgs};
 use crate::commands::documents::print;
 use crate::exit::usage;
 
 /// Makes a bundle the current version.
 pub(crate) fn publish(args: &PublishArgs) -> anyhow::Result<()> {
-    let name = Versions::publish(&args.to, &args.bundle, &Dictionary::builtin()).map_err(usage)?;
+    let name = Versions::publish(&args.to, &bundle_argument(&args.bundle)?, &Dictionary::builtin());
+    let name = name.map_err(usage)?;
     writeln!(std::io::stdout(), "{name}")?;
     Ok(())
 }

@@ -1,36 +1,26 @@
-//! `lethe ensemble show`: prints a bundle's description.
+//! `lethe bundle show`: prints a bundle's description.
 
 use std::io::Write as _;
+use std::path::Path;
 
 use lethe_core::{Agreement, SoloMinScore, VoteSpec};
 use lethe_dictionaries::Dictionary;
-use lethe_ensemble::{Bundle, BundleManifest, Rule};
+use lethe_ensemble::{Bundle, Provenance, Rule};
+use lethe_learn::Manifest;
+use serde_json::{Value, json};
 
-use serde::Serialize;
-
+use crate::bundle_argument::{bundle_argument, models};
 use crate::cli::ShowArgs;
 use crate::commands::documents::print;
 use crate::exit::usage;
 
-/// A manifest, as it is printed as JSON.
-#[derive(Serialize)]
-struct Shown<'a> {
-    /// The bundle's digest.
-    digest: String,
-    #[serde(flatten)]
-    manifest: &'a BundleManifest,
-}
-
 /// Prints a bundle's description, after checking that the bundle opens.
 pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
-    let bundle = Bundle::open(&args.bundle, &Dictionary::builtin()).map_err(usage)?;
+    let folder = bundle_argument(&args.bundle)?;
+    let bundle = Bundle::open(&folder, &Dictionary::builtin()).map_err(usage)?;
     let manifest = &bundle.manifest;
     if args.json {
-        let shown = Shown {
-            digest: manifest.digest(),
-            manifest,
-        };
-        return print(true, &shown, String::new);
+        return print(true, &json(&folder, &bundle)?, String::new);
     }
     let mut to = std::io::stdout().lock();
     writeln!(to, "bundle      {}", manifest.digest())?;
@@ -60,12 +50,15 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
     if let Some(base) = &manifest.corrects {
         writeln!(to, "corrects    {base}")?;
     }
+    if let Some(parent) = &manifest.parent {
+        writeln!(to, "made from   {parent}")?;
+    }
     let from = &manifest.provenance;
-    writeln!(
-        to,
-        "fitted to   {} documents ({}), seed {}, by version {}; {}",
-        from.documents, from.data, from.seed, from.version, from.objective
-    )?;
+    if from.documents == 0 {
+        writeln!(to, "fitted to   no documents, by version {}", from.version)?;
+    } else {
+        show_fit(&mut to, from)?;
+    }
     for measured in &manifest.measured {
         let [f1, low, high] = measured.f1.map(|share| 100.0 * share);
         let [recall, least, most] = measured.recall.map(|share| 100.0 * share);
@@ -92,8 +85,46 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
             place + 1,
             part.name
         )?;
+        if let Some(replaced) = &part.replaces {
+            writeln!(to, "            in place of {replaced}")?;
+        }
     }
     Ok(())
+}
+
+/// Prints what the combination was fitted to.
+fn show_fit(to: &mut impl std::io::Write, from: &Provenance) -> std::io::Result<()> {
+    writeln!(
+        to,
+        "fitted to   {} documents ({}), seed {}, by version {}; {}",
+        from.documents, from.data, from.seed, from.version, from.objective
+    )
+}
+
+/// Returns the manifest with its digest, and with the labels, kind and training of each model.
+fn json(folder: &Path, bundle: &Bundle) -> anyhow::Result<Value> {
+    let manifest = &bundle.manifest;
+    let labels = bundle.labels.labels().iter().map(|label| &label.name);
+    let mut value = serde_json::to_value(manifest)?;
+    value["digest"] = manifest.digest().into();
+    value["labels"] = json!({
+        "id": bundle.labels.id(),
+        "version": bundle.labels.version(),
+        "names": labels.collect::<Vec<_>>(),
+    });
+    let models = models(folder);
+    for shown in value["members"].as_array_mut().into_iter().flatten() {
+        let Some((_, path)) = models.iter().find(|(name, _)| shown["name"] == **name) else {
+            continue;
+        };
+        let model = Manifest::read(path)?;
+        shown["model"] = json!({
+            "kind": model.kind,
+            "labels": model.tags.labels(),
+            "training": model.training,
+        });
+    }
+    Ok(value)
 }
 
 /// Prints the conditions under which a vote redacts a span.

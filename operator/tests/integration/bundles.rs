@@ -1,0 +1,173 @@
+//! Bundles by name in every command, and `lethe bundle`.
+
+#![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+use crate::common;
+
+use std::path::Path;
+
+use common::Place;
+use common::gold::gold;
+use common::process::{Ended, Lethe};
+use serde_json::Value;
+
+fn bundle(arguments: &[&str]) -> Ended {
+    Lethe::new(["bundle"].iter().chain(arguments)).end()
+}
+
+fn shown(named: &str) -> Value {
+    let ended = bundle(&["show", named, "--json"]).expect(0);
+    serde_json::from_str(&ended.out).unwrap()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn a_built_in_bundle_is_shown_by_its_name_and_an_unknown_one_with_the_names_that_exist() {
+    for command in ["bundle", "ensemble"] {
+        let ended = Lethe::new([command, "show", "en-clinical"]).end().expect(0);
+        assert!(
+            ended.out.contains("lstm-crf-l") && ended.out.contains("votes"),
+            "{}",
+            ended.out
+        );
+    }
+    let json = shown("en-clinical");
+    assert_eq!(json["labels"]["id"], "i2b2-2014");
+    assert_eq!(json["members"][2]["model"]["kind"], "ssvm");
+    for arguments in [
+        vec!["bundle", "show", "en-clincal"],
+        vec!["annotate", "--bundle", "en-clincal"],
+        vec!["bundle", "export", "en-clincal", "out"],
+        vec![
+            "adapt",
+            "fine-tune",
+            "en-clincal",
+            "--train",
+            "gold",
+            "--out",
+            "out",
+        ],
+    ] {
+        let ended = Lethe::new(&arguments).end().expect(2);
+        assert!(
+            ended.err.contains("(en-clinical, en-fast)") && ended.err.contains("did you mean `en-clinical`?"),
+            "{arguments:?}: {}",
+            ended.err
+        );
+    }
+    let several = [
+        "adapt",
+        "fine-tune",
+        "en-clinical",
+        "--train",
+        "gold",
+        "--out",
+        "out",
+    ];
+    Lethe::new(several).end().expect(2).says("en-clinical/ssvm");
+}
+
+#[test]
+fn an_exported_bundle_is_the_same_bundle() {
+    let place = Place::new();
+    let out = place.at("fast");
+    bundle(&["export", "en-fast", text(&out)]).expect(0);
+    assert_eq!(shown(text(&out)), shown("en-fast"));
+    bundle(&["export", "en-fast", text(&out)])
+        .expect(2)
+        .says("is not empty");
+    let versions = place.at("versions");
+    Lethe::new(["ensemble", "publish", "en-fast", "--to", text(&versions)])
+        .end()
+        .expect(0);
+    assert_eq!(shown(text(&versions))["digest"], shown("en-fast")["digest"]);
+}
+
+/// Gold under labels of the built-in set.
+fn local(count: usize) -> String {
+    gold(count).replace("\"NAME\"", "\"PATIENT\"")
+}
+
+#[test]
+fn a_fine_tuned_member_takes_the_place_of_the_old_one_and_both_digests_are_kept() {
+    let place = Place::new();
+    let gold = place.write("gold.jsonl", local(40));
+    let (model, out) = (place.at("ssvm"), place.at("swapped"));
+    let tune = [
+        "adapt",
+        "fine-tune",
+        "en-fast/ssvm",
+        "--train",
+        text(&gold),
+        "--out",
+    ];
+    Lethe::new(tune.iter().chain(&[text(&model)])).end().expect(0);
+    let member = format!("ssvm={}", model.display());
+    bundle(&["swap", "en-fast", "--member", &member, "--out", text(&out)])
+        .expect(0)
+        .says("made from");
+    let (old, new) = (shown("en-fast"), shown(text(&out)));
+    assert_eq!(new["parent"], old["digest"]);
+    assert_eq!(new["members"][0]["replaces"], old["members"][0]["digest"]);
+    assert_eq!(
+        new["members"][0]["model"]["training"]["goes_on_from"],
+        old["members"][0]["digest"]
+    );
+    assert_eq!(new["combine"], old["combine"]);
+    assert!(
+        new.get("measured").is_none(),
+        "the measurements were of the old members"
+    );
+    let input = place.write(
+        "notes.jsonl",
+        "{\"doc_id\":\"1\",\"text\":\"Seen on 4 May 2026.\"}\n",
+    );
+    let annotate = ["annotate", "--bundle", text(&out), "--input", text(&input)];
+    Lethe::new(annotate).end().expect(0);
+    // A rule and an unknown name are no trained members.
+    for name in ["pattern", "crf"] {
+        let member = format!("{name}={}", model.display());
+        bundle(&[
+            "swap",
+            "en-fast",
+            "--member",
+            &member,
+            "--out",
+            text(&place.at("no")),
+        ])
+        .expect(2)
+        .says("replace one of ssvm");
+    }
+}
+
+#[test]
+fn a_model_with_fewer_labels_is_refused_and_a_new_bundle_can_be_made_of_it() {
+    let place = Place::new();
+    let gold = place.write("gold.jsonl", local(40));
+    let (model, out) = (place.at("model"), place.at("out"));
+    let train = ["train", "ssvm", "--train", text(&gold), "--out", text(&model)];
+    Lethe::new(train).end().expect(0);
+    let member = format!("ssvm={}", model.display());
+    bundle(&["swap", "en-fast", "--member", &member, "--out", text(&out)])
+        .expect(2)
+        .says("cannot predict");
+    assert!(!out.exists(), "nothing is left");
+    bundle(&[
+        "create",
+        "--member",
+        &member,
+        "--rule",
+        "known",
+        "--out",
+        text(&out),
+    ])
+    .expect(0);
+    let json = shown(text(&out));
+    assert_eq!(json["labels"]["id"], "i2b2-2014");
+    assert_eq!(json["combine"]["always_redact"], serde_json::json!(["known"]));
+    let ended = bundle(&["show", text(&out)]).expect(0);
+    assert!(ended.out.contains("fitted to   no documents"), "{}", ended.out);
+}
