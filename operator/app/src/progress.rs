@@ -36,17 +36,7 @@ impl Progress {
         let shown = BARS.load(Ordering::Relaxed) && std::io::stderr().is_terminal();
         let bar = shown.then(|| {
             let bar = total.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
-            let template = match total {
-                Some(_) => {
-                    format!(
-                        "{what} [{{wide_bar}}] {{human_pos}}/{{human_len}} {unit} {{per_sec}} {{eta}} {{msg}}"
-                    )
-                }
-                None => format!("{{spinner}} {what} {{human_pos}} {unit} {{per_sec}}"),
-            };
-            bar.with_style(
-                ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar()),
-            )
+            bar.with_style(style(what, unit, total.is_some()))
         });
         let now = Instant::now();
         Self {
@@ -81,8 +71,11 @@ impl Progress {
 
     /// Sets the count to `done` of `total`, which was unknown at the start.
     pub(crate) fn reach(&mut self, done: u64, total: u64) {
-        self.total = Some(total);
+        let is_first = self.total.replace(total).is_none();
         if let Some(bar) = &self.bar {
+            if is_first {
+                bar.set_style(style(self.what, self.unit, true));
+            }
             bar.set_length(total);
         }
         self.show(done);
@@ -116,4 +109,14 @@ impl Progress {
         }
         self.done
     }
+}
+
+/// Returns the style of a bar, or of a count without a total.
+fn style(what: &str, unit: &str, has_total: bool) -> ProgressStyle {
+    let template = if has_total {
+        format!("{what} [{{wide_bar}}] {{human_pos}}/{{human_len}} {unit} {{per_sec}} {{eta}} {{msg}}")
+    } else {
+        format!("{{spinner}} {what} {{human_pos}} {unit} {{per_sec}} {{msg}}")
+    };
+    ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }

@@ -118,10 +118,11 @@ fn put(table: &mut Table, key: &str, value: toml::Value) -> Option<()> {
     }
 }
 
-/// Shows passes as a bar on a terminal, else as log lines.
+/// Shows passes as a bar on a terminal, else as a log line now and then, and the last pass as a log line.
 pub(crate) struct Passes {
     progress: Progress,
     name: String,
+    last: Option<String>,
 }
 
 impl Passes {
@@ -130,12 +131,16 @@ impl Passes {
         Self {
             progress: Progress::start("training", "passes", None),
             name: name.into(),
+            last: None,
         }
     }
 
     /// Ends the progress.
     pub(crate) fn finish(self) {
         self.progress.finish();
+        if let Some(last) = self.last {
+            tracing::info!("{last}");
+        }
     }
 }
 
@@ -148,13 +153,12 @@ impl Observer for Passes {
         let held_out = epoch
             .held_out
             .map_or(String::new(), |f1| format!(", held-out F1 {f1:.4}"));
-        tracing::info!(
-            "{}: pass {} of at most {}, loss {:.5}{held_out}",
-            self.name,
-            epoch.done,
-            epoch.of,
-            epoch.loss
-        );
+        let state = format!("loss {:.5}{held_out}", epoch.loss);
+        self.last = Some(format!(
+            "{}: {} of at most {} passes, {state}",
+            self.name, epoch.done, epoch.of
+        ));
+        self.progress.say(format!("{}: {state}", self.name));
         self.progress.reach(u64::from(epoch.done), u64::from(epoch.of));
         ControlFlow::Continue(())
     }
