@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::blocks::Remote;
 use super::decompress::{failed, open};
+use super::examine::did_you_mean;
 use super::jsonl::schema_of;
 use super::{Compression, Constant, SLAB_BYTES, SLAB_ROWS, Shape, Slab, Slabs, TableError, TablesConfig};
 
@@ -34,13 +35,18 @@ pub struct CsvConfig {
     pub backslash: bool,
 }
 
-pub(super) fn read(
+/// An object whose header was read.
+pub(super) struct Opened {
+    reader: csv::Reader<Bounded<BufReader<Box<dyn Read + Send>>>>,
+    since: Arc<AtomicU64>,
+}
+
+/// Opens an object, and returns the names in its header.
+pub(super) fn opened(
     remote: &Remote,
     compression: Compression,
-    from: u64,
     config: &TablesConfig,
-    partitions: &[Constant],
-) -> Result<(Shape, Slabs), TableError> {
+) -> Result<(Opened, Vec<String>), TableError> {
     let delimiter = match config.csv.delimiter {
         Some(given) => u8::try_from(given).ok().filter(u8::is_ascii).ok_or_else(|| {
             TableError::broken(
@@ -83,6 +89,17 @@ pub(super) fn read(
             String::from_utf8_lossy(name).trim().to_owned()
         })
         .collect();
+    Ok((Opened { reader, since }, names))
+}
+
+pub(super) fn read(
+    remote: &Remote,
+    compression: Compression,
+    from: u64,
+    config: &TablesConfig,
+    partitions: &[Constant],
+) -> Result<(Shape, Slabs), TableError> {
+    let (Opened { reader, since }, names) = opened(remote, compression, config)?;
     let wanted = config.columns.all();
     let mut columns = Vec::new();
     for wanted in &wanted {
@@ -97,7 +114,8 @@ pub(super) fn read(
                 column: wanted.path.clone(),
                 // Without a header the first line belongs to a patient, so it is not shown.
                 problem: format!(
-                    "does not exist; the first line has {} columns and must be the header",
+                    "does not exist{}; the first line has {} columns and must be the header",
+                    did_you_mean(&wanted.path, names.iter().map(String::as_str)),
                     names.len()
                 ),
             });

@@ -1,6 +1,7 @@
 //! Reads JSON lines: columns are paths into each line's object. A value that is not a string is kept as its
 //! JSON; a missing value is null.
 
+use std::collections::BTreeSet;
 use std::io::{BufReader, Read};
 use std::sync::Arc;
 
@@ -68,6 +69,50 @@ pub(super) fn read(
             step
         })),
     ))
+}
+
+/// Lines whose keys are collected, and their bytes.
+const LINES: usize = 100;
+const LINE_BYTES: usize = 1 << 20;
+
+/// Returns the keys of the first lines, those of nested objects as paths, and the number of these lines.
+pub(super) fn keys(
+    remote: &Remote,
+    compression: Compression,
+    config: &TablesConfig,
+) -> Result<(BTreeSet<String>, usize), TableError> {
+    let limit = config
+        .max_note_bytes
+        .saturating_mul(6)
+        .saturating_add(OTHER_COLUMNS);
+    let mut lines = Lines::new(open(remote, compression)?, limit);
+    let (mut keys, mut count, mut bytes) = (BTreeSet::new(), 0, 0);
+    while count < LINES && bytes < LINE_BYTES {
+        let line = lines
+            .next()
+            .map_err(|error| failed(remote, count as i64, &error))?;
+        let Some(line) = line else { break };
+        count += 1;
+        if let Some(line) = line.bytes {
+            bytes += line.len();
+            if let Ok(value) = serde_json::from_slice(line) {
+                collect(&value, "", &mut keys);
+            }
+        }
+    }
+    Ok((keys, count))
+}
+
+fn collect(value: &Value, within: &str, keys: &mut BTreeSet<String>) {
+    for (name, inner) in value.as_object().into_iter().flatten() {
+        let path = if within.is_empty() {
+            name.clone()
+        } else {
+            format!("{within}.{name}")
+        };
+        collect(inner, &path, keys);
+        keys.insert(path);
+    }
 }
 
 /// Returns a schema of strings.

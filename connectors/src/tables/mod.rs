@@ -10,6 +10,7 @@ mod columns;
 mod csv;
 mod decompress;
 mod error;
+mod examine;
 mod file;
 mod jsonl;
 mod parquet;
@@ -37,6 +38,7 @@ pub use blocks::Remote;
 pub use columns::{TableColumns, Wanted};
 pub use csv::CsvConfig;
 pub use error::TableError;
+pub use examine::Examined;
 pub use file::{Layout, ParquetInput, TableFile, TableWriter};
 pub use shape::{Cell, Leaves, Shape};
 pub use strings::cell_text;
@@ -83,10 +85,17 @@ pub struct TablesConfig {
     /// Other formats are not split.
     #[serde(default = "unit_bytes")]
     pub unit_bytes: u64,
-    /// The approximate amount of text per output file.
-    #[serde(default = "part_bytes")]
-    pub part_bytes: u64,
+    /// The approximate amount of text per output file, which is what a worker can lose when it is killed.
+    /// Default: 4 MiB, or what an existing dataset was begun with.
+    #[serde(default)]
+    #[schemars(extend("examples" = [33554432]))]
+    pub part_bytes: Option<u64>,
 }
+
+/// The default of [`TablesConfig::part_bytes`]: about 15 s of processor time with the default bundle.
+pub const PART_BYTES: u64 = 4 << 20;
+/// The default of earlier versions, which datasets that were begun with it keep.
+pub const EARLIER_PART_BYTES: u64 = 32 << 20;
 
 impl TablesConfig {
     /// Returns how objects are named in the output.
@@ -109,10 +118,6 @@ impl TablesConfig {
         };
         Ok(Some(Codes::open(codes, &input, runtime)?))
     }
-}
-
-const fn part_bytes() -> u64 {
-    32 << 20
 }
 
 const fn max_note_bytes() -> usize {

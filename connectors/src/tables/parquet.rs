@@ -1,5 +1,6 @@
 //! Reads Parquet: row groups stream, one slab at a time.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -15,6 +16,8 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 
 use super::blocks::Remote;
+use super::path_error::PathError;
+use super::shape::root;
 use super::{Constant, SLAB_BYTES, SLAB_ROWS, Shape, Slab, Slabs, TableError, TablesConfig};
 
 /// Bytes after which a slab ends whatever its rows. Texts of very different lengths, and one text that a
@@ -32,6 +35,33 @@ pub(super) fn metadata(remote: &Remote) -> Result<Arc<ParquetMetaData>, TableErr
             remote.label(),
             "opening it: its metadata is damaged",
         )),
+    }
+}
+
+/// Returns the paths of an object's columns, without the lists that they lie in.
+pub(super) fn columns(remote: &Remote) -> Result<BTreeSet<String>, TableError> {
+    let metadata = metadata(remote)?;
+    let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+    let plain = ArrowReaderMetadata::try_new(metadata, options)
+        .map_err(|error| remote.why(|| broken(remote, "opening it", &error)))?;
+    let mut paths = BTreeSet::new();
+    for field in plain.schema().fields() {
+        collect(field.name(), field.data_type(), &mut paths);
+    }
+    Ok(paths)
+}
+
+fn collect(path: &str, kind: &DataType, paths: &mut BTreeSet<String>) {
+    match kind {
+        DataType::Struct(fields) => {
+            for field in fields {
+                collect(&format!("{path}.{}", field.name()), field.data_type(), paths);
+            }
+        }
+        DataType::List(item) | DataType::LargeList(item) => collect(path, item.data_type(), paths),
+        _ => {
+            paths.insert(path.to_owned());
+        }
     }
 }
 
@@ -80,6 +110,20 @@ pub(super) fn read(
     let wide = ArrowReaderMetadata::try_new(Arc::clone(&metadata), options.with_schema(Arc::new(wide)))
         .map_err(failed)?;
 
+    // The reader's schema has only the columns that exist, so the error would not list the others.
+    let partition = |path: &str| partitions.iter().any(|(name, _)| name == path);
+    let wanted = config.columns.all();
+    if let Some(absent) = wanted
+        .iter()
+        .find(|wanted| root(plain.schema(), &wanted.path).is_none() && !partition(&wanted.path))
+    {
+        return Err(TableError::Column {
+            object: remote.label().to_owned(),
+            key: absent.key.clone(),
+            column: absent.path.clone(),
+            problem: PathError::missing(&absent.path, plain.schema().fields()).to_string(),
+        });
+    }
     let tops: Vec<usize> = config
         .columns
         .all()

@@ -2,11 +2,15 @@
 
 use arrow_schema::{DataType, Fields};
 
+use super::examine::did_you_mean;
+
 /// Why a path does not lead to values. The text continues a sentence about the column.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum PathError {
-    #[error("does not exist; there are {}", names.join(", "))]
+    #[error("does not exist{}; there are {}", did_you_mean(wanted, names.iter().map(String::as_str)), names.join(", "))]
     Missing {
+        /// The column or field.
+        wanted: String,
         /// The columns or fields that exist.
         names: Vec<String>,
     },
@@ -21,9 +25,12 @@ pub(super) enum PathError {
 }
 
 impl PathError {
-    pub(super) fn missing(fields: &Fields) -> Self {
+    pub(super) fn missing(wanted: &str, fields: &Fields) -> Self {
         let names = fields.iter().map(|field| field.name().clone()).collect();
-        Self::Missing { names }
+        Self::Missing {
+            wanted: wanted.to_owned(),
+            names,
+        }
     }
 
     pub(super) fn no_struct(name: &str, kind: &DataType) -> Self {

@@ -98,8 +98,8 @@ impl Shape {
                 });
                 shape.leaves.len() - 1
             });
-            let (top, rest) =
-                root(schema, &wanted.path).ok_or_else(|| error(PathError::missing(schema.fields())))?;
+            let (top, rest) = root(schema, &wanted.path)
+                .ok_or_else(|| error(PathError::missing(&wanted.path, schema.fields())))?;
             let grown = grow(schema.field(top).data_type(), &rest, leaf).map_err(error)?;
             match shape.columns.iter_mut().find(|(column, _)| *column == top) {
                 Some((_, node)) => merge(node, grown),
@@ -113,8 +113,8 @@ impl Shape {
                 column: wanted.path.clone(),
                 problem: problem.to_string(),
             };
-            let (top, rest) =
-                root(schema, &wanted.path).ok_or_else(|| error(PathError::missing(schema.fields())))?;
+            let (top, rest) = root(schema, &wanted.path)
+                .ok_or_else(|| error(PathError::missing(&wanted.path, schema.fields())))?;
             let path = single(schema.field(top).data_type(), &rest).map_err(error)?;
             let role = match wanted.key.as_str() {
                 "patient_id" => Role::Patient,
@@ -230,7 +230,7 @@ impl Shape {
 }
 
 /// Returns the column that a path begins in, and the rest of the path. A column name may itself contain dots.
-fn root<'p>(schema: &Schema, path: &'p str) -> Option<(usize, Vec<&'p str>)> {
+pub(super) fn root<'p>(schema: &Schema, path: &'p str) -> Option<(usize, Vec<&'p str>)> {
     if let Some((top, _)) = schema.column_with_name(path) {
         return Some((top, Vec::new()));
     }
@@ -243,7 +243,9 @@ fn root<'p>(schema: &Schema, path: &'p str) -> Option<(usize, Vec<&'p str>)> {
 fn single(kind: &DataType, path: &[&str]) -> Result<Vec<usize>, PathError> {
     match (kind, path.split_first()) {
         (DataType::Struct(fields), Some((name, rest))) => {
-            let (at, field) = fields.find(name).ok_or_else(|| PathError::missing(fields))?;
+            let (at, field) = fields
+                .find(name)
+                .ok_or_else(|| PathError::missing(name, fields))?;
             Ok(std::iter::once(at)
                 .chain(single(field.data_type(), rest)?)
                 .collect())

@@ -66,7 +66,9 @@ pub(super) fn grow(kind: &DataType, path: &[&str], leaf: Option<usize>) -> Resul
             Ok(Node::List(Box::new(grow(item.data_type(), path, leaf)?)))
         }
         (DataType::Struct(fields), Some((name, rest))) => {
-            let (at, field) = fields.find(name).ok_or_else(|| PathError::missing(fields))?;
+            let (at, field) = fields
+                .find(name)
+                .ok_or_else(|| PathError::missing(name, fields))?;
             Ok(Node::Struct(vec![(at, grow(field.data_type(), rest, leaf)?)]))
         }
         (kind, Some((name, _))) => Err(PathError::no_struct(name, kind)),

@@ -227,6 +227,9 @@ pub(crate) struct BackfillArgs {
     /// --json`: to redo in a new dataset what an older version wrote
     #[arg(long, value_name = "FILE")]
     pub(crate) only: Option<PathBuf>,
+    /// Print the summary at the end as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// One shard of the work.

@@ -31,6 +31,15 @@ fn a_table_comes_out_with_the_columns_that_were_named_redacted_and_reconciled() 
         "{}",
         ended.err
     );
+    for line in [
+        "columns kept       ward, note_id",
+        "columns redacted   text",
+        "columns replaced   mrn",
+        "columns dropped    email, name, version, year",
+        "MEDICALRECORD    1000 tag",
+    ] {
+        assert!(ended.out.contains(line), "{line}: {}", ended.out);
+    }
     let rows = rows(&out);
     assert_eq!(rows.len(), 500);
     for ((object, row), (kind, error, ward, mrn, text)) in &rows {
@@ -345,4 +354,45 @@ fn a_running_backfill_tells_how_far_it_is() {
     assert_eq!((pages.get("/ready").0, pages.get("/live").0), (200, 200));
     assert!(pages.get("/").1.contains("Backfill"));
     running.wait(TIMEOUT).expect(0);
+}
+
+#[test]
+fn a_dataset_that_was_begun_with_the_earlier_size_of_parts_keeps_it() {
+    let place = Place::new();
+    let (input, out) = (place.at("in"), place.at("out"));
+    table(&input.join("a.parquet"), 0, 50);
+    let with = |name: &str, more: &str| {
+        let text = format!(
+            "[backfill]\ninput = {{ kind = \"folder\", path = {} }}\n{more}{COLUMNS}{ENGINE}{}",
+            quoted(&input),
+            folder_sink(&out)
+        );
+        place.write(name, text)
+    };
+    let earlier = with("earlier.toml", "part_bytes = 33554432\n");
+    backfill(&earlier, &[]).end().expect(0);
+    let made = content(&out);
+    let now = with("now.toml", "");
+    backfill(&now, &[]).end().expect(0).says("earlier default");
+    assert_eq!(content(&out), made, "nothing is made twice");
+    let other = with("other.toml", "part_bytes = 1000000\n");
+    backfill(&other, &[]).end().expect(3).says("`part_bytes`");
+}
+
+#[test]
+fn the_end_is_also_json() {
+    let place = Place::new();
+    let (input, out) = (place.at("in"), place.at("out"));
+    table(&input.join("a.parquet"), 0, 50);
+    let config = config(&place, "lethe.toml", &input, &folder_sink(&out), "");
+    let ended = backfill(&config, &["--json"]).end().expect(0);
+    let summary: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(summary["redactions"]["MEDICALRECORD"]["tag"], 100);
+    assert_eq!(summary["dataset"]["rows_out"], 50);
+    assert_eq!(summary["columns"]["redacted"], serde_json::json!(["text"]));
+    // A second run makes nothing, and counts nothing.
+    let ended = backfill(&config, &["--json"]).end().expect(0);
+    let summary: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(summary["redactions"], serde_json::json!({}));
+    assert_eq!(summary["dataset"]["rows_out"], 50);
 }

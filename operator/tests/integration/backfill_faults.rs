@@ -200,8 +200,13 @@ fn what_was_made_otherwise_is_not_mixed_and_what_changes_is_told() {
     );
     backfill(&unnamed, &[])
         .end()
+        .expect(2)
+        .says("column `wards` does not exist; did you mean `ward`?; there are note_id, mrn");
+    assert!(!place.at("new").exists(), "nothing was begun");
+    Lethe::new(["check", "--connect", "-c", unnamed.to_str().unwrap()])
+        .end()
         .expect(4)
-        .says("column `wards` does not exist; there are note_id, mrn");
+        .says("did you mean `ward`?");
     for (more, expected) in [
         (
             COLUMNS

@@ -12,6 +12,7 @@ mod plan;
 mod progress;
 mod rows;
 mod sources;
+mod summary;
 mod unit;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -25,7 +26,7 @@ use lethe_connectors::files::{Codes, Names};
 use lethe_connectors::sink::{BEGUN, Encoding, PartName, encode_manifest};
 use lethe_connectors::source::Command;
 use lethe_connectors::store::{Store, StoreError};
-use lethe_connectors::tables::{TableError, Tables, TablesConfig};
+use lethe_connectors::tables::{EARLIER_PART_BYTES, Examined, PART_BYTES, TableError, Tables, TablesConfig};
 use lethe_core::{LabelId, LabelSet};
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
@@ -44,6 +45,8 @@ use progress::Reached;
 #[cfg(test)]
 pub(crate) use rows::own_columns as row_columns;
 pub(crate) use sources::{SourcesReport, compare_sources};
+pub(crate) use summary::Summary;
+use summary::{Columns, Redactions};
 
 /// The shared services of a backfill's workers.
 struct BackfillContext {
@@ -62,6 +65,8 @@ struct BackfillContext {
     stopped: AtomicBool,
     /// SHA-256 of the parts that this run wrote, by name.
     digests: Mutex<BTreeMap<String, String>>,
+    /// The replacements of the parts that this run wrote.
+    redactions: Mutex<Redactions>,
 }
 
 impl BackfillContext {
@@ -118,16 +123,16 @@ pub(crate) struct Backfill<'a> {
     pub(crate) stop: Stop,
 }
 
-/// Runs a backfill, or this shard of it, to its end, and logs the totals.
+/// Runs a backfill, or this shard of it, to its end. The summary names the objects that can never be read.
 ///
 /// # Errors
-/// [`Failure::Found`] if some of the data can never be read; [`Failure::Halted`] if the dataset was made by
+/// [`Failure::Halted`] if the dataset was made by
 /// another configuration, or of other versions of the objects; any other error may disappear in a later run.
 pub(crate) fn run(
     backfill: Backfill<'_>,
     runtime: &Handle,
     inbox: Receiver<Command>,
-) -> anyhow::Result<String> {
+) -> anyhow::Result<Summary> {
     let tables = match Tables::open(backfill.tables, runtime.clone()) {
         Err(error) if error.is_permanent() => return Err(usage(error)),
         other => other?,
@@ -140,14 +145,13 @@ pub(crate) fn run(
             .map_err(anyhow::Error::from)
             .context("cannot open the output store")?,
     }
-    let digest = plan::digest(&backfill.engine_version.fingerprints, backfill.tables);
     let mut codes = names(backfill.tables, &backfill.engine_version, &store, runtime)?;
-    runtime.block_on(begin(
-        store.as_ref(),
-        &digest,
-        &backfill.engine_version,
-        backfill.tables,
-    ))?;
+    // A new dataset is begun once the columns are known to exist: another configuration cannot continue it.
+    let begin = || runtime.block_on(begin(store.as_ref(), &backfill.engine_version, backfill.tables));
+    let begun = match runtime.block_on(store.look(BEGUN)) {
+        Err(StoreError::NotFound(_)) => None,
+        _ => Some(begin()?),
+    };
     let mut found = match tables.units(codes.as_mut()) {
         Err(error @ TableError::NoTables { .. }) => return Err(usage(error)),
         other => other?,
@@ -161,6 +165,12 @@ pub(crate) fn run(
             found.others
         );
     }
+    let examined = tables.examine(&found.units);
+    report_columns(&examined, begun.is_none())?;
+    let Begun { digest, part_bytes } = match begun {
+        Some(begun) => begun,
+        None => begin()?,
+    };
     let plan = plan::plan(found.units, &digest, &there(runtime, &store)?, backfill.shard);
     refuse_stale(&plan)?;
     let total = plan.jobs.iter().map(|job| job.unit.bytes).sum();
@@ -181,13 +191,14 @@ pub(crate) fn run(
         store: Arc::clone(&store),
         pool: Pool::start(backfill.workers).context("no worker threads")?,
         encoding: backfill.encoding,
-        part_bytes: backfill.tables.part_bytes.max(1),
+        part_bytes: part_bytes.max(1),
         max_note_bytes: backfill.tables.max_note_bytes,
         care: Care::begin(&store, runtime, backfill.shard),
         runtime: runtime.clone(),
         telemetry,
         stopped: AtomicBool::new(false),
         digests: Mutex::default(),
+        redactions: Mutex::default(),
     });
     listen(Arc::clone(&context), inbox);
     context.telemetry.board().ready(true);
@@ -202,17 +213,44 @@ pub(crate) fn run(
             broken.insert(object, error.to_string());
         }
     }
-    finish(&context, runtime, plan, backfill.shard, broken)
+    let columns = Columns::of(&backfill.tables.columns, &examined.columns);
+    finish(&context, runtime, plan, backfill.shard, broken, columns)
 }
 
-/// Writes the manifest of the existing files.
+/// Reports columns that the configuration names and the tables lack.
+///
+/// # Errors
+/// A usage error if no examined object of a table can be read, before anything is written to a new dataset.
+fn report_columns(examined: &Examined, is_new: bool) -> anyhow::Result<()> {
+    for error in &examined.doubtful {
+        tracing::warn!("{error}");
+    }
+    let Some(first) = examined.unusable.first() else {
+        return Ok(());
+    };
+    if is_new {
+        let more = match examined.unusable.len() - 1 {
+            0 => String::new(),
+            more => format!("; so do {more} other tables"),
+        };
+        return Err(usage(format!("{first}{more}")));
+    }
+    // Units of other tables may still be missing.
+    for error in &examined.unusable {
+        tracing::error!("{error}");
+    }
+    Ok(())
+}
+
+/// Writes the manifest of the existing files, and returns what was done.
 fn finish(
     context: &BackfillContext,
     runtime: &Handle,
     plan: Plan,
     shard: Shard,
     broken: BTreeMap<String, String>,
-) -> anyhow::Result<String> {
+    columns: Columns,
+) -> anyhow::Result<Summary> {
     let mut names: HashMap<String, Vec<PartName>> = HashMap::new();
     for name in there(runtime, &context.store)? {
         names.entry(name.unit.clone()).or_default().push(name);
@@ -227,37 +265,33 @@ fn finish(
         anyhow::ensure!(is_whole, "{}: not completely written; run again", job.unit.shown);
         whole.push(job);
     }
-    let failed = broken.len();
     let digests = context
         .digests
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .clone();
-    let written = manifest::write(&context.store, &whole, broken, &plan.digest, shard, &digests);
-    let totals = runtime.block_on(written)?;
-    let told = format!(
-        "{}; the dataset has {} rows in {} files ({} redacted, {} quarantined) of {} rows in {} units{}",
-        context.progress.told(),
-        totals.rows_out,
-        totals.files,
-        totals.redacted,
-        totals.quarantined,
-        totals.rows_in,
-        totals.units,
-        if plan.gone > 0 {
-            format!("; {} files are of objects that no longer exist", plan.gone)
-        } else {
-            String::new()
-        },
+    let written = manifest::write(
+        &context.store,
+        &whole,
+        broken.clone(),
+        &plan.digest,
+        shard,
+        &digests,
     );
-    if failed > 0 {
-        return Err(Coded(
-            Failure::Found,
-            format!("{failed} objects cannot be read; the log and the manifest give the reasons. All others are written: {told}"),
-        )
-        .into());
-    }
-    Ok(told)
+    let totals = runtime.block_on(written)?;
+    let redactions = context
+        .redactions
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone();
+    Ok(Summary {
+        run: context.progress.summary(),
+        redactions,
+        columns,
+        dataset: totals,
+        gone: plan.gone,
+        broken,
+    })
 }
 
 /// Opens the list of objects and their codes; `None` if the dataset uses the objects' names.
@@ -299,13 +333,23 @@ fn there(runtime: &Handle, store: &Arc<dyn Store>) -> anyhow::Result<Vec<PartNam
         .collect())
 }
 
+/// The plan of a dataset.
+struct Begun {
+    digest: String,
+    part_bytes: u64,
+}
+
 /// Records the configuration in a new dataset, and refuses a dataset of another one.
 async fn begin(
     store: &dyn Store,
-    digest: &str,
     engine_version: &EngineVersion,
     tables: &TablesConfig,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Begun> {
+    let plan = |part_bytes| Begun {
+        digest: plan::digest(&engine_version.fingerprints, tables, part_bytes),
+        part_bytes,
+    };
+    let current = plan(tables.part_bytes.unwrap_or(PART_BYTES));
     let entries = engine_version.fingerprints.entries();
     let mut begun: Map<String, Value> = entries
         .into_iter()
@@ -315,16 +359,23 @@ async fn begin(
     if tables.naming() == Names::Codes {
         begun.insert("names".to_owned(), "codes".into());
     }
-    begun.insert("digest".to_owned(), digest.into());
+    begun.insert("digest".to_owned(), current.digest.as_str().into());
     match store.create(BEGUN, encode_manifest(&begun)?).await {
-        Ok(()) => return Ok(()),
+        Ok(()) => return Ok(current),
         Err(StoreError::Exists(_)) => {}
         Err(error) => return Err(error).context("cannot write to the output store"),
     }
     let was: Map<String, Value> = serde_json::from_slice(&store.read(BEGUN).await?)
         .with_context(|| format!("{BEGUN}: not a description of a backfill"))?;
     if was.get("digest") == begun.get("digest") {
-        return Ok(());
+        return Ok(current);
+    }
+    let earlier = plan(EARLIER_PART_BYTES);
+    if tables.part_bytes.is_none() && was.get("digest").and_then(Value::as_str) == Some(&*earlier.digest) {
+        tracing::info!(
+            "the dataset was begun with the earlier default `part_bytes = {EARLIER_PART_BYTES}` and keeps it; a new dataset has {PART_BYTES}"
+        );
+        return Ok(earlier);
     }
     if was.get("scheme") != begun.get("scheme") {
         return Err(Coded(
@@ -343,7 +394,7 @@ async fn begin(
         .map(|(name, _)| name.as_str())
         .collect();
     let other = if other.is_empty() {
-        vec!["settings of `[backfill]`"]
+        vec!["settings of `[backfill]`, such as `part_bytes` and `unit_bytes`"]
     } else {
         other
     };

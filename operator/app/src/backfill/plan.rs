@@ -52,7 +52,7 @@ pub(super) struct Plan {
 }
 
 /// Returns the configuration's digest: everything that determines the rows, except the table itself.
-pub(super) fn digest(fingerprints: &Fingerprints, tables: &TablesConfig) -> String {
+pub(super) fn digest(fingerprints: &Fingerprints, tables: &TablesConfig, part_bytes: u64) -> String {
     // The location of the tables is left out, since they may move.
     fingerprint(&json!({
         "made_by": fingerprints.entries(),
@@ -62,7 +62,7 @@ pub(super) fn digest(fingerprints: &Fingerprints, tables: &TablesConfig) -> Stri
         "names": tables.naming(),
         "max_note_bytes": tables.max_note_bytes,
         "unit_bytes": tables.unit_bytes,
-        "part_bytes": tables.part_bytes,
+        "part_bytes": part_bytes,
     }))
 }
 

@@ -7,6 +7,7 @@ use std::time::Instant;
 use lethe_connectors::sink::PartFooter;
 use lethe_connectors::tables::Unit;
 
+use super::summary::RunSummary;
 use crate::progress::Progress;
 use crate::telemetry::{BackfillBoard, Measures};
 
@@ -73,13 +74,11 @@ impl Reached {
     }
 
     /// Summarises this run.
-    pub(super) fn told(&self) -> String {
-        let seconds = self.started.elapsed().as_secs_f64().max(1e-3);
-        let (rows, text) = (self.rows.load(Relaxed), self.text.load(Relaxed));
-        format!(
-            "{rows} rows in {seconds:.1} s, {:.0} rows/s, {:.1} MB/s of text",
-            rows as f64 / seconds,
-            text as f64 / seconds / 1e6
-        )
+    pub(super) fn summary(&self) -> RunSummary {
+        RunSummary {
+            rows: self.rows.load(Relaxed),
+            text_bytes: self.text.load(Relaxed),
+            seconds: self.started.elapsed().as_secs_f64().max(1e-3),
+        }
     }
 }

@@ -11,6 +11,7 @@ use lethe_connectors::tables::TableError;
 
 use super::plan::{Job, groups};
 use super::rows::{redacted, schema};
+use super::summary::Redactions;
 use super::{BackfillContext, Stopped, audit};
 use crate::telemetry::{Closing, Stage};
 
@@ -47,6 +48,7 @@ pub(super) fn work(context: &Arc<BackfillContext>, job: &Job) -> anyhow::Result<
     let mut slab = slabs.next().transpose()?;
     loop {
         let mut sheet = Part::new(columns.clone(), audit::schema(), context.encoding);
+        let mut redactions = Redactions::default();
         let mut footer = PartFooter {
             object: object.to_string(),
             version: job.unit.object.version.clone(),
@@ -66,6 +68,7 @@ pub(super) fn work(context: &Arc<BackfillContext>, job: &Job) -> anyhow::Result<
             let done = care.work(&now, |slab| redacted(context, &object, &shape, slab))?;
             let redacted_at = Instant::now();
             sheet.push(&done.rows, &done.audit)?;
+            redactions.add(&done.audit);
             context
                 .telemetry
                 .measures()
@@ -88,6 +91,9 @@ pub(super) fn work(context: &Arc<BackfillContext>, job: &Job) -> anyhow::Result<
         next = footer.first + sheet.rows();
         footer.next = next;
         commit(context, job, sheet, &name, footer)?;
+        let mut all = context.redactions.lock().unwrap_or_else(PoisonError::into_inner);
+        all.merge(redactions);
+        drop(all);
         part += 1;
         if slab.is_none() {
             context.progress.unit(&job.unit, done_share);

@@ -7,12 +7,13 @@ use lethe_connectors::source::commands;
 use lethe_connectors::tables::TableColumns;
 use lethe_core::CarriedField;
 
+use super::documents::print;
 use super::run::{fingerprints, runtime};
 use crate::backfill::{self, Backfill, Only};
 use crate::background;
 use crate::cli::BackfillArgs;
 use crate::config::{BuiltEngine, Config, load};
-use crate::exit::usage;
+use crate::exit::{Coded, Failure, usage};
 use crate::pipeline::EngineVersion;
 use crate::signals::{Overrun, stop_on_signal};
 use crate::telemetry::{Build, Telemetry};
@@ -70,9 +71,20 @@ pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
     let result = backfill::run(backfill, runtime.handle(), inbox);
     telemetry.shut_down();
     drop(server);
+    let summary = result?;
+    print(args.json, &summary, || summary.table())?;
+    if let Some(why) = summary.unreadable() {
+        return Err(Coded(Failure::Found, why).into());
+    }
     // Outside the macro, which evaluates its arguments only if the level is on.
-    let done = result?;
-    tracing::info!("done: {done}");
+    let totals = summary.dataset;
+    tracing::info!(
+        rows = summary.run.rows,
+        redacted = totals.redacted,
+        quarantined = totals.quarantined,
+        files = totals.files,
+        "done: {summary}"
+    );
     Ok(())
 }
 

@@ -184,9 +184,20 @@ impl Report {
         self.line("backfill", tables.input.build()?.describe())?;
         if self.connect {
             let runtime = runtime()?;
-            match Tables::open(tables, runtime.handle().clone()).and_then(|tables| tables.units(None)) {
-                Ok(found) => {
+            let opened = Tables::open(tables, runtime.handle().clone());
+            match opened.and_then(|tables| tables.units(None).map(|found| (tables, found))) {
+                Ok((tables, found)) => {
                     self.line("", format_args!("{} units", found.units.len()))?;
+                    let examined = tables.examine(&found.units);
+                    self.line(
+                        "",
+                        format_args!("the columns of {} objects were compared", examined.objects),
+                    )?;
+                    for doubt in &examined.doubtful {
+                        self.line("", format_args!("warning: {doubt}"))?;
+                    }
+                    self.wrong
+                        .extend(examined.unusable.iter().map(ToString::to_string));
                     self.wrong
                         .extend(found.broken.into_iter().map(|(_, error)| error.to_string()));
                 }
