@@ -202,7 +202,7 @@ fn what_was_made_otherwise_is_not_mixed_and_what_changes_is_told() {
         .end()
         .expect(2)
         .says("column `wards` does not exist; did you mean `ward`?; there are note_id, mrn");
-    assert!(!place.at("new").exists(), "nothing was begun");
+    assert!(!place.at("new/backfill.json").exists(), "nothing was begun");
     Lethe::new(["check", "--connect", "-c", unnamed.to_str().unwrap()])
         .end()
         .expect(4)

@@ -5,6 +5,7 @@
 //! with what is missing, and shards need no coordinator.
 
 mod audit;
+mod begin;
 mod care;
 mod manifest;
 mod only;
@@ -22,13 +23,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
 use lethe_connectors::Stop;
-use lethe_connectors::files::{Codes, Names};
-use lethe_connectors::sink::{BEGUN, Encoding, PartName, encode_manifest};
+use lethe_connectors::files::Codes;
+use lethe_connectors::sink::{BEGUN, Encoding, PartName};
 use lethe_connectors::source::Command;
 use lethe_connectors::store::{Store, StoreError};
-use lethe_connectors::tables::{EARLIER_PART_BYTES, Examined, PART_BYTES, TableError, Tables, TablesConfig};
+use lethe_connectors::tables::{Examined, TableError, Tables, TablesConfig};
 use lethe_core::{LabelId, LabelSet};
-use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 
 use crate::cli::Shard;
@@ -38,6 +38,7 @@ use crate::pipeline::{EngineVersion, Limits, Pool, RetryError, probe};
 use crate::telemetry::Telemetry;
 #[cfg(test)]
 pub(crate) use audit::own_columns as audit_columns;
+use begin::{Begun, begin};
 use care::Care;
 pub(crate) use only::Only;
 use plan::{Job, Plan};
@@ -126,8 +127,8 @@ pub(crate) struct Backfill<'a> {
 /// Runs a backfill, or this shard of it, to its end. The summary names the objects that can never be read.
 ///
 /// # Errors
-/// [`Failure::Halted`] if the dataset was made by
-/// another configuration, or of other versions of the objects; any other error may disappear in a later run.
+/// [`Failure::Halted`] if the dataset was made by another configuration, or of other versions of the objects;
+/// any other error may disappear in a later run.
 pub(crate) fn run(
     backfill: Backfill<'_>,
     runtime: &Handle,
@@ -331,82 +332,6 @@ fn there(runtime: &Handle, store: &Arc<dyn Store>) -> anyhow::Result<Vec<PartNam
         .iter()
         .filter_map(|object| PartName::parse(&object.name))
         .collect())
-}
-
-/// The plan of a dataset.
-struct Begun {
-    digest: String,
-    part_bytes: u64,
-}
-
-/// Records the configuration in a new dataset, and refuses a dataset of another one.
-async fn begin(
-    store: &dyn Store,
-    engine_version: &EngineVersion,
-    tables: &TablesConfig,
-) -> anyhow::Result<Begun> {
-    let plan = |part_bytes| Begun {
-        digest: plan::digest(&engine_version.fingerprints, tables, part_bytes),
-        part_bytes,
-    };
-    let current = plan(tables.part_bytes.unwrap_or(PART_BYTES));
-    let entries = engine_version.fingerprints.entries();
-    let mut begun: Map<String, Value> = entries
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value.into()))
-        .collect();
-    begun.insert("columns".to_owned(), serde_json::to_value(&tables.columns)?);
-    if tables.naming() == Names::Codes {
-        begun.insert("names".to_owned(), "codes".into());
-    }
-    begun.insert("digest".to_owned(), current.digest.as_str().into());
-    match store.create(BEGUN, encode_manifest(&begun)?).await {
-        Ok(()) => return Ok(current),
-        Err(StoreError::Exists(_)) => {}
-        Err(error) => return Err(error).context("cannot write to the output store"),
-    }
-    let was: Map<String, Value> = serde_json::from_slice(&store.read(BEGUN).await?)
-        .with_context(|| format!("{BEGUN}: not a description of a backfill"))?;
-    if was.get("digest") == begun.get("digest") {
-        return Ok(current);
-    }
-    let earlier = plan(EARLIER_PART_BYTES);
-    if tables.part_bytes.is_none() && was.get("digest").and_then(Value::as_str) == Some(&*earlier.digest) {
-        tracing::info!(
-            "the dataset was begun with the earlier default `part_bytes = {EARLIER_PART_BYTES}` and keeps it; a new dataset has {PART_BYTES}"
-        );
-        return Ok(earlier);
-    }
-    if was.get("scheme") != begun.get("scheme") {
-        return Err(Coded(
-            Failure::Halted,
-            format!(
-                "{}: begun by version {} of Lethe, whose fingerprints this version cannot compare; finish it with that version, or write to a new dataset",
-                store.describe(),
-                was.get("program").and_then(Value::as_str).unwrap_or("unknown")
-            ),
-        )
-        .into());
-    }
-    let other: Vec<&str> = begun
-        .iter()
-        .filter(|(name, value)| *name != "digest" && was.get(*name) != Some(*value))
-        .map(|(name, _)| name.as_str())
-        .collect();
-    let other = if other.is_empty() {
-        vec!["settings of `[backfill]`, such as `part_bytes` and `unit_bytes`"]
-    } else {
-        other
-    };
-    Err(Coded(
-        Failure::Halted,
-        format!(
-            "{}: made by another configuration ({}); write to a new dataset, so that rows of both do not mix",
-            store.describe(),
-            other.join(", ")
-        ),
-    )
-    .into())
 }
 
 fn refuse_stale(plan: &Plan) -> anyhow::Result<()> {

@@ -177,6 +177,7 @@ impl EngineConfig {
     pub(crate) fn build(&self) -> anyhow::Result<BuiltEngine> {
         let source_fingerprint = self.source_fingerprint();
         let dictionary = self.dictionary()?;
+        self.check_bundle_alone()?;
         if let Some(folder) = self.decider()? {
             return self.bundled(&folder, &dictionary, source_fingerprint);
         }
@@ -250,13 +251,8 @@ impl EngineConfig {
         }
     }
 
-    /// The engine of a bundle. Predictions of its members are not merged: they know their corpus' own boundaries.
-    fn bundled(
-        &self,
-        folder: &Path,
-        dictionary: &Arc<Dictionary>,
-        source_fingerprint: String,
-    ) -> anyhow::Result<BuiltEngine> {
+    /// Refuses a bundle with settings that it has itself.
+    fn check_bundle_alone(&self) -> anyhow::Result<()> {
         let others = [
             ("labels", self.labels.is_some()),
             ("members", self.members.is_some()),
@@ -268,6 +264,16 @@ impl EngineConfig {
                 "keys `engine.bundle` and `engine.{key}`: a bundle has labels, members and vote of its own; leave one of the two out"
             )));
         }
+        Ok(())
+    }
+
+    /// The engine of a bundle. Predictions of its members are not merged: they know their corpus' own boundaries.
+    fn bundled(
+        &self,
+        folder: &Path,
+        dictionary: &Arc<Dictionary>,
+        source_fingerprint: String,
+    ) -> anyhow::Result<BuiltEngine> {
         let signers = self
             .signers()
             .map_err(|error| usage(format!("key `engine.signed_by`: {error}")))?;
