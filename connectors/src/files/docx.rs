@@ -31,7 +31,7 @@ pub fn docx_to_text(bytes: Arc<[u8]>) -> Result<String, PayloadError> {
     let mut archive = Archive::of_bytes(bytes, &ArchiveLimits::default()).map_err(damaged)?;
     let mut parts = Vec::new();
     let mut left = MAX_NOTE_BYTES;
-    while let Some(entry) = archive.next().map_err(damaged)? {
+    while let Some(entry) = archive.next_file().map_err(damaged)? {
         let name = entry.name.clone();
         let place = PARTS.iter().position(|part| {
             let rest = name.strip_prefix(part).and_then(|rest| rest.strip_suffix(".xml"));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{TableError, TableFormat, Tables, Unit, csv, jsonl, kind_of, parquet, partitions};
-use crate::similar::nearest;
+use lethe_core::nearest;
 
 /// The maximum number of objects to look into: each takes a request or two.
 const MOST: usize = 64;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use lethe_connectors::nearest;
+use lethe_core::nearest;
 use lethe_ensemble::{BundleManifest, Versions};
 
 use crate::exit::usage;

@@ -142,7 +142,8 @@ impl Engine {
     /// note.
     pub fn decide_and_review(&self, batch: &NoteBatch) -> Vec<(Outcome, Review)> {
         let decided = self.decide_with(batch, |note, predictions, decisions, explained| {
-            self.review.review(note, predictions, decisions, explained, &self.trained)
+            self.review
+                .review(note, predictions, decisions, explained, &self.trained)
         });
         let each = |decided: Decided<Review>| match decided {
             Ok((decisions, review)) => (Ok(decisions), review),
@@ -159,7 +160,9 @@ impl Engine {
                 .map(|&annotations| annotations.clone())
                 .collect(),
             decisions: Vec::new(),
-            review: self.review.review(note, predictions, decisions, explained, &self.trained),
+            review: self
+                .review
+                .review(note, predictions, decisions, explained, &self.trained),
         });
         let each = |decided: Decided<Trace>| decided.map(|(decisions, trace)| Trace { decisions, ..trace });
         decided.map(each).collect()

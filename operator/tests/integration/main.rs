@@ -25,6 +25,7 @@ mod ids;
 mod incremental;
 mod inspect_topic;
 mod learning;
+mod looking;
 mod message_files;
 mod messages;
 mod offsets;

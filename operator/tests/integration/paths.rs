@@ -70,7 +70,7 @@ fn a_dataset_that_only_the_working_directory_has_stops_the_start_and_names_both_
     place.write("redacted/backfill.json", "{}");
     let ended = backfill(&place, ".", "site/lethe.toml").expect(2);
     for told in [
-        "site/lethe.toml, line 10, key `sink.store.path`",
+        "site/lethe.toml:10: key `sink.store.path`",
         "site/redacted does not exist",
         "write that path",
     ] {

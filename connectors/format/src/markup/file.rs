@@ -69,7 +69,14 @@ fn email(bytes: &[u8]) -> Result<String, PayloadError> {
         let attached = part.content_disposition().is_some_and(|one| one.is_attachment());
         let content = match &part.body {
             PartType::Multipart(_) => continue,
-            PartType::Text(body) => body.trim().to_owned(),
+            PartType::Text(body) => {
+                let subtype = part.content_type().and_then(|one| one.subtype());
+                let rtf = subtype.is_some_and(|one| matches!(one, "rtf" | "richtext"));
+                match rtf {
+                    true => document_text("text/rtf", body.as_bytes()).map_err(reason)?,
+                    false => body.trim().to_owned(),
+                }
+            }
             // A message has its text twice, as plain text and as HTML; only an HTML part that stands alone or
             // says something else adds to it.
             PartType::Html(body) => {

@@ -119,7 +119,7 @@ impl<W: Write> Write for Compressor<W> {
 /// use lethe_connectors::files::{Archive, ArchiveLimits};
 ///
 /// let mut archive = Archive::open("export.zip".as_ref(), &ArchiveLimits::default())?;
-/// while let Some(entry) = archive.next()? {
+/// while let Some(entry) = archive.next_file()? {
 ///     println!("{}", entry.name);
 /// }
 /// # std::io::Result::Ok(())
@@ -205,7 +205,7 @@ impl Archive {
     ///
     /// # Errors
     /// If the archive's own structure is damaged, or has more files than the limits allow.
-    pub fn next(&mut self) -> io::Result<Option<ArchiveEntry>> {
+    pub fn next_file(&mut self) -> io::Result<Option<ArchiveEntry>> {
         let entry = match &mut self.kind {
             Kind::Tar(tar) => tar.next(&|_| true)?.map(|(name, content)| ArchiveEntry {
                 name,

@@ -47,7 +47,7 @@ fn delimiter_of(head: &[u8]) -> u8 {
             }
         }
     }
-    // The first of several: a comma if there is none at all.
+    // The first of several: a comma if it has none of them.
     counts
         .iter()
         .rev()

@@ -47,7 +47,11 @@ pub(crate) fn run(args: &RedactArgs) -> anyhow::Result<()> {
         Target::Folder(folder) => Some(Ledger::open(folder, &header(args, &built), args.overwrite)?),
         _ => None,
     };
-    interrupt::end_in_order(if inputs.is_stdin() { Path::new("-") } else { Path::new("") });
+    interrupt::end_in_order(if inputs.is_stdin() {
+        Path::new("-")
+    } else {
+        Path::new("")
+    });
     let threads = inputs.len().clamp(1, cores());
     let job = Job {
         columns: columns(args, &built)?,
@@ -172,21 +176,27 @@ fn header(args: &RedactArgs, built: &BuiltEngine) -> Header {
 /// Logs the result, and returns an error if not everything was redacted.
 fn summarise(summary: &Summary, target: &Target) -> anyhow::Result<()> {
     let counts = &summary.counts;
-    tracing::info!(
-        files = summary.files,
-        notes = counts.notes,
-        replacements = counts.replacements(),
-        without_findings = counts.without_findings,
-        flagged = counts.flagged,
-        kept = summary.kept,
-        "redacted"
-    );
+    // A single note on standard output says enough itself.
+    if *target != Target::Stdout || counts.notes > 1 {
+        tracing::info!(
+            files = summary.files,
+            notes = counts.notes,
+            replacements = counts.replacements(),
+            without_findings = counts.without_findings,
+            flagged = counts.flagged,
+            kept = summary.kept,
+            "redacted"
+        );
+    }
     if interrupt::is_requested() {
         let files = summary.files + summary.kept;
-        return Err(match target {
-            Target::Stdout => interrupted("the output is not complete"),
-            Target::File(_) => interrupted("nothing was written; run the command again"),
-            _ => interrupted(format!("{files} files are complete; run the same command again to continue")),
+        return Err(match (target, &summary.interrupted) {
+            (Target::Stdout, Some(complete)) => Coded(Failure::Interrupted, complete.clone()).into(),
+            (Target::Stdout, None) => interrupted("the output is complete"),
+            (Target::File(_), Some(_)) => interrupted("nothing was written; run the command again"),
+            _ => interrupted(format!(
+                "{files} files are complete; run the same command again to continue"
+            )),
         });
     }
     match summary.failed.as_slice() {

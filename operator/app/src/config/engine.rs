@@ -234,7 +234,7 @@ impl EngineConfig {
 
     /// Whether the built-in bundle decides because nothing else is named.
     pub(super) fn runs_default_bundle(&self) -> bool {
-        self.bundle.is_none() && self.decider().is_some()
+        self.bundle.is_none() && matches!(self.decider(), Ok(Some(_)))
     }
 
     /// The bundle that decides, if one does.
@@ -424,7 +424,9 @@ pub(crate) fn label_set(name: &str, asked: &str) -> anyhow::Result<LabelSet> {
     }
     let text = std::fs::read_to_string(name).map_err(|error| {
         let built_in = LabelSet::built_in_ids();
-        let near = did_you_mean(name, built_in.split(", "));
+        // A configuration's relative path has become an absolute one.
+        let written = Path::new(name).file_name().and_then(|file| file.to_str());
+        let near = did_you_mean(written.unwrap_or(name), built_in.split(", "));
         usage(format!(
             "{asked}: `{name}` is no built-in label set ({built_in}), and no file: {error}{near}"
         ))

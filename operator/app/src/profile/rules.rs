@@ -304,7 +304,7 @@ pub(super) fn classify(name: &str, look: &Look) -> (Class, &'static str) {
         "order",
         "file",
     ]);
-    if has(PERSONS) && !thing {
+    if has(PERSONS) && !thing && !has(&["sex", "gender"]) {
         return match id {
             true => (Class::Identifier("IDNUM"), "the column's name"),
             false => (Class::Identifier("PATIENT"), "the column's name"),

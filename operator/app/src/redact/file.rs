@@ -11,7 +11,8 @@ use lethe_core::NoteBatch;
 
 use super::Job;
 use super::counts::Counts;
-use super::inputs::{Content, Found, Inputs, Item};
+use super::inputs::{Found, Inputs};
+use super::item::{Content, Item};
 use super::kind::FileKind;
 use super::{messages, table};
 use crate::commands::documents::{explain, process};

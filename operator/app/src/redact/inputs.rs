@@ -2,16 +2,15 @@
 //! archives.
 
 use std::fs::File;
-use std::io::{self, Cursor, Read, Write as _};
+use std::io::{self, BufRead as _, Cursor, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::UNIX_EPOCH;
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use lethe_connectors::files::{Archive, ArchiveLimits, Packing, decompress, find};
-use serde::{Deserialize, Serialize};
 
+use super::globs::Globs;
+use super::item::{Content, Item, Stamp, packed_stem};
 use super::kind::FileKind;
 use super::target::Target;
 use crate::exit::usage;
@@ -21,82 +20,6 @@ const MAX_ENTRY_BYTES: usize = 256 << 20;
 
 /// The first bytes of a file by which its kind is recognised.
 const HEAD: usize = 4 << 10;
-
-/// What a file was when it was read: a later run reads it again if this differs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Stamp {
-    /// Its size in bytes.
-    pub(crate) bytes: u64,
-    /// When it was changed, in milliseconds since 1970.
-    pub(crate) modified: u64,
-}
-
-/// Where an item's bytes are.
-#[derive(Clone, Debug)]
-pub(crate) enum Content {
-    /// Standard input, of which these bytes are already read.
-    Stdin(Vec<u8>),
-    File(PathBuf),
-    /// A file of an archive.
-    Bytes(Arc<[u8]>),
-}
-
-/// One file to redact.
-#[derive(Clone, Debug)]
-pub(crate) struct Item {
-    /// Its name relative to the path of the command line, with `/`; within an archive, after the archive's
-    /// name. Shown, and the name of the output.
-    pub(crate) name: String,
-    pub(crate) content: Content,
-    pub(crate) kind: FileKind,
-    /// Gzip, Zstandard or none.
-    pub(crate) packing: Packing,
-    pub(crate) stamp: Stamp,
-}
-
-impl Item {
-    /// Opens the decompressed content. `read` counts the bytes of a file that are read.
-    ///
-    /// # Errors
-    /// The system's error.
-    pub(crate) fn open(&self, read: &Arc<AtomicU64>) -> io::Result<Box<dyn Read + Send>> {
-        match &self.content {
-            Content::Stdin(head) => decompress(Cursor::new(head.clone()).chain(io::stdin()), self.packing),
-            Content::File(path) => {
-                let counted = Counted {
-                    file: File::open(path)?,
-                    read: Arc::clone(read),
-                };
-                decompress(counted, self.packing)
-            }
-            Content::Bytes(bytes) => decompress(Cursor::new(Arc::clone(bytes)), self.packing),
-        }
-    }
-
-    /// Returns the name of the output: that of the input, with `.txt` behind it if only its text is written.
-    pub(crate) fn output_name(&self) -> String {
-        if !self.kind.becomes_text() {
-            return self.name.clone();
-        }
-        let name = packed_stem(&self.name).unwrap_or(&self.name);
-        let packed = self.name.get(name.len()..).unwrap_or_default();
-        format!("{name}.txt{packed}")
-    }
-}
-
-/// Counts the bytes that are read of a file.
-struct Counted {
-    file: File,
-    read: Arc<AtomicU64>,
-}
-
-impl Read for Counted {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let count = self.file.read(into)?;
-        self.read.fetch_add(count as u64, Relaxed);
-        Ok(count)
-    }
-}
 
 /// A file to redact, or one that cannot be.
 pub(crate) enum Found {
@@ -113,43 +36,6 @@ pub(crate) struct Inputs {
     folder: bool,
     globs: Globs,
     format: Option<FileKind>,
-}
-
-/// Which files of folders and archives to read.
-struct Globs {
-    include: GlobSet,
-    exclude: GlobSet,
-}
-
-impl Globs {
-    fn new(globs: &[String]) -> anyhow::Result<Self> {
-        let (mut include, mut exclude) = (GlobSetBuilder::new(), GlobSetBuilder::new());
-        for glob in globs {
-            let (set, pattern) = match glob.strip_prefix('!') {
-                Some(pattern) => (&mut exclude, pattern),
-                None => (&mut include, glob.as_str()),
-            };
-            // As in ripgrep: a pattern without a slash is about the name of a file in any folder.
-            let anywhere = match pattern.contains('/') {
-                true => pattern.to_owned(),
-                false => format!("**/{pattern}"),
-            };
-            let built = GlobBuilder::new(&anywhere).literal_separator(true).build();
-            set.add(built.map_err(|error| usage(format!("--glob {glob}: {}", error.kind())))?);
-        }
-        let build = |set: GlobSetBuilder| {
-            set.build()
-                .map_err(|error| usage(format!("--glob: {}", error.kind())))
-        };
-        Ok(Self {
-            include: build(include)?,
-            exclude: build(exclude)?,
-        })
-    }
-
-    fn wants(&self, name: &str) -> bool {
-        (self.include.is_empty() || self.include.is_match(name)) && !self.exclude.is_match(name)
-    }
 }
 
 impl Inputs {
@@ -266,11 +152,12 @@ impl Inputs {
     }
 
     fn standard_input(&self) -> Found {
-        let mut head = Vec::new();
         let name = "standard input".to_owned();
-        if let Err(error) = io::stdin().take(HEAD as u64).read_to_end(&mut head) {
-            return Found::Bad(name, format!("cannot be read: {}", error.kind()));
-        }
+        // What arrived so far, without waiting for more: the input may be typed, or grow slowly.
+        let head = match io::stdin().lock().fill_buf() {
+            Ok(arrived) => arrived.get(..HEAD).unwrap_or(arrived).to_vec(),
+            Err(error) => return Found::Bad(name, format!("cannot be read: {}", error.kind())),
+        };
         let packing = Packing::of(&head);
         let kind = match (self.format, packing) {
             (Some(kind), _) => Ok(kind),
@@ -280,7 +167,7 @@ impl Inputs {
         match kind {
             Ok(kind) => Found::Item(Item {
                 name,
-                content: Content::Stdin(head),
+                content: Content::Stdin,
                 kind,
                 packing: stream(packing),
                 stamp: Stamp::default(),
@@ -324,7 +211,7 @@ impl Inputs {
             Err(error) => return take(bad(&error)),
         };
         loop {
-            let entry = match archive.next() {
+            let entry = match archive.next_file() {
                 Ok(Some(entry)) => entry,
                 Ok(None) => return true,
                 Err(error) => return take(bad(&error)),
@@ -433,16 +320,6 @@ fn archived(name: &str) -> bool {
     [".zip", ".tar", ".tgz", ".tar.gz", ".tar.zst"]
         .iter()
         .any(|end| lower.ends_with(end))
-}
-
-/// Returns the name without the suffix of its compression.
-fn packed_stem(name: &str) -> Option<&str> {
-    let (stem, suffix) = name.rsplit_once('.')?;
-    let known = ["gz", "gzip", "zst", "zstd"];
-    known
-        .iter()
-        .any(|one| suffix.eq_ignore_ascii_case(one))
-        .then_some(stem)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
 use super::counts::Counts;
-use super::inputs::{Item, Stamp};
+use super::item::{Item, Stamp};
 use crate::exit::usage;
 
 /// The file's name in the folder of outputs.
@@ -192,7 +192,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<(Option<Header>, BTreeMap<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::redact::inputs::Content;
+    use crate::redact::item::Content;
     use crate::redact::kind::FileKind;
     use lethe_connectors::files::Packing;
 

@@ -6,7 +6,9 @@
 
 mod counts;
 mod file;
+mod globs;
 mod inputs;
+mod item;
 mod kind;
 mod ledger;
 mod messages;
@@ -34,6 +36,7 @@ pub(crate) use counts::Counts;
 pub(crate) use file::{only_item, open_table, read_note};
 use inputs::Found;
 pub(crate) use inputs::Inputs;
+use item::Item;
 pub(crate) use kind::FileKind;
 pub(crate) use ledger::{FILE as RECORD, Header, Ledger, read as read_record};
 pub(crate) use table::label_of;
@@ -93,6 +96,8 @@ pub(crate) struct Summary {
     pub(crate) kept: u64,
     /// Files that could not be redacted, with the reasons.
     pub(crate) failed: Vec<(String, String)>,
+    /// What is complete of a file that the user interrupted.
+    pub(crate) interrupted: Option<String>,
 }
 
 /// Redacts the inputs on `threads` threads, each a file at a time. The record of a folder receives each result.
@@ -154,7 +159,7 @@ struct State {
     progress: Progress,
     /// Notes so far, also of files that are not finished.
     notes: u64,
-    /// Why the run cannot go on.
+    /// Why the run must end early.
     broken: Option<anyhow::Error>,
 }
 
@@ -171,7 +176,7 @@ fn next(receive: &Mutex<Receiver<Found>>) -> Option<Found> {
     receive.lock().ok()?.recv().ok()
 }
 
-/// Redacts one file and adds its result; returns false if the run cannot go on.
+/// Redacts one file and adds its result; returns false if the run must end early.
 fn settle(job: &Job, found: Found, state: &Mutex<State>) -> bool {
     let (name, result, item) = match found {
         Found::Bad(name, why) => (name, Err(why), None),
@@ -201,8 +206,12 @@ fn settle(job: &Job, found: Found, state: &Mutex<State>) -> bool {
             entry(size, Some(&counts), None)
         }
         // Not a fault of the file: nothing of it was written, and the next run redacts it.
-        Err(_) if interrupt::is_requested() => None,
+        Err(why) if interrupt::is_requested() => {
+            state.summary.interrupted = Some(why);
+            None
+        }
         Err(why) => {
+            let why = without_name(&name, why);
             // Named at once: the rest may take hours.
             tracing::error!("{name}: {why}");
             state.summary.failed.push((name, why.clone()));
@@ -220,6 +229,14 @@ fn settle(job: &Job, found: Found, state: &Mutex<State>) -> bool {
     true
 }
 
+/// Returns an error without the name of the file at its beginning, which readers of lines put there.
+fn without_name(name: &str, why: String) -> String {
+    let rest = why
+        .strip_prefix(name)
+        .and_then(|rest| rest.strip_prefix([',', ':']));
+    rest.map_or_else(|| why.clone(), |rest| rest.trim_start().to_owned())
+}
+
 /// What happened to a file.
 enum Written {
     /// Its output existed.
@@ -228,7 +245,7 @@ enum Written {
     New(u64, Counts),
 }
 
-fn one(job: &Job, item: &inputs::Item, state: &Mutex<State>) -> Result<Written, String> {
+fn one(job: &Job, item: &Item, state: &Mutex<State>) -> Result<Written, String> {
     let place = job.target.place(item, job.overwrite)?;
     if let (Place::Write(path), Ok(state)) = (&place, state.lock())
         && let Some(ledger) = &state.ledger

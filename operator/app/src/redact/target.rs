@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use lethe_connectors::files::{Compressor, Packing};
 
-use super::inputs::{Content, Item};
+use super::item::{Content, Item};
 
 /// Where the outputs of a run go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -177,7 +177,7 @@ impl Write for Draft {
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        // After `keep` there is none.
+        // `keep` has renamed it.
         drop(fs::remove_file(&self.draft));
     }
 }
@@ -185,7 +185,7 @@ impl Drop for Draft {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::redact::inputs::Stamp;
+    use crate::redact::item::Stamp;
     use crate::redact::kind::FileKind;
 
     fn item(name: &str, path: &Path, kind: FileKind) -> Item {

@@ -34,10 +34,7 @@ pub(super) const EXAMPLES: &[Example] = &[
         "lethe redact notes.csv --out clean/ --text-columns note --known patient_name=PATIENT --keep sex",
     ),
     example("redact", "lethe redact letters/ --in-place .orig"),
-    example(
-        "redact",
-        "lethe redact in.jsonl --keep ward --output out.jsonl",
-    ),
+    example("redact", "lethe redact in.jsonl --keep ward --output out.jsonl"),
     example(
         "redact",
         "lethe redact messages.hl7 --format hl7v2 --skip-refused --output redacted.hl7",
@@ -46,6 +43,19 @@ pub(super) const EXAMPLES: &[Example] = &[
     example("explain", "lethe explain Okafor note.txt"),
     example("profile", "lethe profile notes.csv --out columns.toml"),
     example("report", "lethe report clean/ --html report.html"),
+    example("bundle show", "lethe bundle show en-clinical"),
+    example(
+        "bundle export",
+        "lethe bundle export en-clinical bundles/en-clinical",
+    ),
+    example(
+        "bundle swap",
+        "lethe bundle swap en-clinical --member ssvm=tuned/ --out bundles/tuned",
+    ),
+    example(
+        "bundle create",
+        "lethe bundle create --member crf=models/crf --member ssvm=models/ssvm --rule known --threshold 2 --out voted/",
+    ),
     example("new-key", "lethe new-key --id csv-2026 --out keys.toml"),
     example(
         "reveal",

@@ -36,7 +36,8 @@ mod tests {
             let name = format!("man/{}.1", words.join("-"));
             let page = pages.iter().find(|(page, _)| *page == name);
             let (_, text) = page.unwrap_or_else(|| panic!("{name}"));
-            for option in command.get_arguments().filter_map(|option| option.get_long()) {
+            let shown = command.get_arguments().filter(|option| !option.is_hide_set());
+            for option in shown.filter_map(|option| option.get_long()) {
                 let written = format!("\\-\\-{}", option.replace('-', "\\-"));
                 assert!(text.contains(&written), "{name}: --{option}");
             }

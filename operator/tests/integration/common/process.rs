@@ -78,6 +78,23 @@ impl Lethe {
         Self::new([OsStr::new("run"), OsStr::new("-c"), config.as_os_str()])
     }
 
+    /// Makes it take interrupts even if the tests were started with interrupts ignored, as `nohup` and a shell's
+    /// `&` do: it is started through `env`, which replaces itself by it.
+    pub(crate) fn interruptible(self) -> Self {
+        let mut command = Command::new("env");
+        command
+            .arg("--default-signal=INT")
+            .arg(self.0.get_program())
+            .args(self.0.get_args());
+        for (name, value) in self.0.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        Self(command)
+    }
+
     /// Sets an environment variable.
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
         self.0.env(name, value);

@@ -1,0 +1,160 @@
+//! `lethe show`, `lethe explain` and `lethe report`.
+
+#![allow(clippy::unwrap_used, reason = "test helpers may panic, as tests may")]
+
+use crate::common;
+
+use common::Place;
+use common::process::Lethe;
+use serde_json::Value;
+
+const RULES: &str = "[engine]\nmembers = [{ kind = \"known\" }, { kind = \"pattern\" }, { kind = \"gazetteer\" }, { kind = \"context\" }]\n";
+
+const NOTE: &str = "Seen by Dr. Henry Quill.\nCall (612) 555-0142. Afebrile.\n";
+
+/// Returns a command with the rules on a note.
+fn on_note(place: &Place, first: &[&str], more: &[&str]) -> Lethe {
+    let (rules, note) = (place.write("rules.toml", RULES), place.write("note.txt", NOTE));
+    let paths = [note.to_str().unwrap(), "--config", rules.to_str().unwrap()];
+    Lethe::new([first, &paths, more].concat())
+}
+
+#[test]
+fn a_note_is_shown_with_label_score_and_members_of_each_span() {
+    let place = Place::new();
+    let ended = on_note(&place, &["show"], &["--color", "never"]).end().expect(0);
+    assert!(
+        ended.out.contains("Call [(612) 555-0142]PHONE. Afebrile."),
+        "{}",
+        ended.out
+    );
+    let line = ended
+        .out
+        .lines()
+        .find(|line| line.contains("PHONE") && line.contains("pattern"));
+    assert!(line.is_some_and(|line| line.contains("30-44")), "{}", ended.out);
+    assert!(!ended.out.contains('\u{1b}'), "{}", ended.out);
+    let ended = on_note(&place, &["show"], &["--color", "always"]).end().expect(0);
+    assert!(ended.out.contains('\u{1b}'), "{}", ended.out);
+}
+
+#[test]
+fn the_lines_that_change_are_shown_before_and_after() {
+    let place = Place::new();
+    let ended = on_note(&place, &["show"], &["--diff", "--color", "never"])
+        .end()
+        .expect(0);
+    assert!(
+        ended
+            .out
+            .ends_with("2\n-Call (612) 555-0142. Afebrile.\n+Call [PHONE]. Afebrile.\n"),
+        "{}",
+        ended.out
+    );
+}
+
+#[test]
+fn a_page_contains_the_note_and_needs_nothing_else() {
+    let place = Place::new();
+    let page = place.at("note.html");
+    on_note(&place, &["show"], &["--html", page.to_str().unwrap()])
+        .end()
+        .expect(0);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(
+        page.contains("(612) 555-0142<small>PHONE</small>") && page.contains("Call [PHONE]."),
+        "{page}"
+    );
+    assert!(
+        !page.contains("<script") && !page.contains("src=") && !page.contains("href="),
+        "{page}"
+    );
+}
+
+#[test]
+fn a_word_is_explained_member_by_member() {
+    let place = Place::new();
+    let ended = on_note(&place, &["explain", "555-0142"], &[]).end().expect(0);
+    assert!(
+        ended.out.starts_with("line 2, bytes 36-44: redacted as PHONE\n"),
+        "{}",
+        ended.out
+    );
+    assert!(
+        ended.out.contains("  gazetteer  nothing\n") && ended.out.contains("redacted because"),
+        "{}",
+        ended.out
+    );
+    let ended = on_note(&place, &["explain", "Afebrile"], &[]).end().expect(0);
+    assert!(ended.out.contains(": not redacted\n"), "{}", ended.out);
+    let missing = on_note(&place, &["explain", "Zorvane"], &[]).end().expect(1);
+    assert!(missing.err.contains("does not occur"), "{}", missing.err);
+}
+
+#[test]
+fn a_report_sums_up_what_redact_did() {
+    let place = Place::new();
+    let folder = place.at("in");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("a.txt"), NOTE).unwrap();
+    std::fs::write(folder.join("b.txt"), "Afebrile.\n").unwrap();
+    std::fs::write(folder.join("c.pdf"), "%PDF-1.7 damaged").unwrap();
+    let (rules, out) = (place.write("rules.toml", RULES), place.at("out"));
+    let arguments = [
+        "redact",
+        folder.to_str().unwrap(),
+        "--config",
+        rules.to_str().unwrap(),
+        "--out",
+    ];
+    Lethe::new([&arguments[..], &[out.to_str().unwrap()]].concat())
+        .end()
+        .expect(1);
+    let report = Lethe::new(["report", out.to_str().unwrap()]).end().expect(0).out;
+    assert!(
+        report.contains("3 files in") && report.contains("2 redacted, 1 not"),
+        "{report}"
+    );
+    assert!(report.contains("| PHONE | tag | 1 |"), "{report}");
+    assert!(
+        report.contains("| in which nothing was found | 1 | 50.0 % |"),
+        "{report}"
+    );
+    assert!(report.contains("| c.pdf | "), "{report}");
+    assert!(
+        !report.contains("Quill") && !report.contains("555-0142"),
+        "{report}"
+    );
+    let json = Lethe::new(["report", out.to_str().unwrap(), "--json"])
+        .end()
+        .expect(0)
+        .out;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["sections"][0]["title"], "Source");
+    let empty = place.at("empty");
+    std::fs::create_dir(&empty).unwrap();
+    Lethe::new(["report", empty.to_str().unwrap()]).end().expect(2);
+}
+
+#[test]
+fn a_report_on_a_stream_counts_rows_by_outcome() {
+    let place = Place::new();
+    let notes = place.write("notes.jsonl", "{\"note_id\": \"1\", \"text\": \"Call (612) 555-0142.\"}\n{\"note_id\": \"2\", \"text\": \"Afebrile.\"}\nno note\n");
+    let out = place.at("data");
+    let config = format!(
+        "{RULES}[source]\nkind = \"jsonl\"\ninput = {notes:?}\n[sink]\nstore = {{ kind = \"folder\", path = {out:?} }}\n"
+    );
+    let config = place.write("lethe.toml", config);
+    Lethe::new(["run", "-c", config.to_str().unwrap(), "--until-end"])
+        .end()
+        .expect(0);
+    let report = Lethe::new(["report", out.to_str().unwrap()]).end().expect(0).out;
+    for line in [
+        "| note | 2 | 66.7 % |",
+        "| quarantined | 1 | 33.3 % |",
+        "| PHONE | tag | 1 |",
+        "## Quarantined rows",
+    ] {
+        assert!(report.contains(line), "{line}: {report}");
+    }
+}
