@@ -73,7 +73,8 @@ launch() {
 }
 
 # end DIR [SIGNAL [SECONDS]]: ends the instance's process with the signal (TERM), and with KILL when it has not gone
-# after that many seconds (15). A process that was stopped with `pause` is woken first.
+# after that many seconds (15). A process that was stopped with `pause` is woken first. After KILL only the kernel still works on
+# it: on a busy disk that takes a while.
 end() {
   local dir=$1 signal=${2:-TERM} patience=${3:-15} pid i
   pid=$(live_pid "$dir") || return 0
@@ -84,7 +85,7 @@ end() {
     sleep 0.05
   done
   kill -KILL "$pid" 2>/dev/null || true
-  for ((i = 0; i < 200; i++)); do
+  for ((i = 0; i < 2400; i++)); do
     live_pid "$dir" >/dev/null || return 0
     sleep 0.05
   done
