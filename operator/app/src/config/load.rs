@@ -26,6 +26,7 @@ pub(crate) fn load(path: &Path) -> anyhow::Result<Config> {
 }
 
 /// Reads a configuration from the text of the file `origin`.
+#[cfg(any(feature = "kafka", test))]
 pub(crate) fn parse(text: &str, origin: &str) -> anyhow::Result<Config> {
     parse_in(text, origin, &Base::of(Path::new(origin)))
 }

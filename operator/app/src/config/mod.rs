@@ -40,7 +40,9 @@ use origin::Origin;
 
 pub(crate) use corrections::{CorrectionSource, CorrectionsConfig};
 pub(crate) use engine::{BuiltEngine, EngineConfig, label_set};
-pub(crate) use load::{load, parse};
+pub(crate) use load::load;
+#[cfg(any(feature = "kafka", test))]
+pub(crate) use load::parse;
 pub(crate) use names::{Naming, is_strict};
 pub(crate) use origin::SecretFile;
 pub(crate) use paths::Written;
