@@ -234,6 +234,27 @@ fn a_table_without_options_is_redacted_as_its_columns_look() {
 }
 
 #[test]
+fn the_first_row_of_a_table_without_a_header_is_neither_written_nor_logged() {
+    let place = Place::new();
+    for row in [
+        "Quill,4471902,Mr Quill came for a follow-up of his back pain today.\n",
+        "Quill,Henry,M\n",
+    ] {
+        let table = place.write("notes.csv", row.repeat(3));
+        let ended = redact(&place, [text(&table)])
+            .end()
+            .expect(1)
+            .says("not a header");
+        assert!(
+            !ended.out.contains("Quill") && !ended.err.contains("Quill"),
+            "{} {}",
+            ended.out,
+            ended.err
+        );
+    }
+}
+
+#[test]
 fn a_proposal_for_columns_is_a_file_that_redact_takes() {
     let place = Place::new();
     let mut rows = "report_id,patient,accession,modality,report\n".to_owned();

@@ -69,6 +69,11 @@ impl TableFile {
         })
     }
 
+    /// Returns whether it is CSV, of which the first line is taken for the header.
+    pub const fn is_csv(&self) -> bool {
+        self.dialect.is_some()
+    }
+
     /// Returns the columns as they are read.
     pub const fn schema(&self) -> &SchemaRef {
         &self.schema

@@ -39,6 +39,9 @@ pub(crate) fn run(args: &ProfileArgs) -> anyhow::Result<()> {
         rows.push(more);
     }
     let plan = propose(table.schema(), &rows, &labels);
+    if table.is_csv() && plan.has_values_for_names() {
+        anyhow::bail!("{name}: its first line looks like a row and not like a header; add a header");
+    }
     if let Some(path) = &args.out {
         let file = OpenOptions::new().write(true).create_new(true).open(path);
         let mut file = file.with_context(|| format!("cannot create {}", path.display()))?;

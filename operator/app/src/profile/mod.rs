@@ -20,7 +20,7 @@ use lethe_core::LabelSet;
 use serde::Serialize;
 
 use column::Look;
-use rules::{Class, classify, words};
+use rules::{Class, classify, is_known, is_value, words};
 
 /// The proposal for one column.
 #[derive(Clone, Debug)]
@@ -137,6 +137,18 @@ impl Proposal {
 }
 
 impl Plan {
+    /// Returns whether a name of a column looks like a value: the table may have no header, and its first line
+    /// may belong to a patient.
+    pub(crate) fn has_values_for_names(&self) -> bool {
+        self.columns.iter().any(|one| is_value(&one.name))
+    }
+
+    /// Returns whether the names of columns are certainly names: none looks like a value, and the rules know
+    /// one of them.
+    pub(crate) fn has_header(&self) -> bool {
+        !self.has_values_for_names() && self.columns.iter().any(|one| is_known(&one.name))
+    }
+
     /// Returns the treatment as the keys of `[backfill.columns]`.
     pub(crate) fn to_columns(&self) -> TableColumns {
         let mut columns = TableColumns::default();

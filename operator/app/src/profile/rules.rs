@@ -256,6 +256,31 @@ pub(super) fn words(name: &str) -> Vec<String> {
     words
 }
 
+/// Returns whether the name of a column looks like a value, as in a table without a header.
+pub(super) fn is_value(name: &str) -> bool {
+    let look = Look::of(std::iter::once(name));
+    let shapes = [
+        look.dates(),
+        look.numbers(),
+        look.phones(),
+        look.emails(),
+        look.urls(),
+        look.addresses(),
+        look.ids(),
+    ];
+    look.long || name.len() > 60 || look.words > 6.0 || shapes.iter().any(|share| *share > 0.0)
+}
+
+/// Returns whether the rules know a word of a column's name.
+pub(super) fn is_known(name: &str) -> bool {
+    let named = NAMES.iter().flat_map(|(words, _)| words.iter());
+    let all = [TEXT, CLINICIANS, PERSONS, HARMLESS];
+    let known: Vec<&str> = all.into_iter().flatten().chain(named).copied().collect();
+    words(name)
+        .iter()
+        .any(|word| word.len() > 1 && known.contains(&word.as_str()))
+}
+
 /// Returns the class of a column, and the reason in words.
 pub(super) fn classify(name: &str, look: &Look) -> (Class, &'static str) {
     let words = words(name);
@@ -386,6 +411,24 @@ mod tests {
         ] {
             assert_eq!(class(name, values), Class::Identifier(label), "{name}");
         }
+    }
+
+    #[test]
+    fn a_row_of_values_is_no_header() {
+        for value in [
+            "4471902",
+            "2019-03-05",
+            "(555) 010-2233",
+            "a@b.example",
+            "Seen today, well, no further visit is planned",
+        ] {
+            assert!(is_value(value), "{value}");
+        }
+        for name in ["", "note_text", "Patient Name", "ICD10", "Date of birth"] {
+            assert!(!is_value(name), "{name}");
+        }
+        assert!(is_known("PAT_NAME") && is_known("reportText"));
+        assert!(!is_known("Okafor") && !is_known("F"));
     }
 
     #[test]

@@ -64,6 +64,12 @@ pub(super) fn redact(
 fn guess(job: &Job, table: &TableFile, first: &[RecordBatch]) -> anyhow::Result<TableColumns> {
     let labels = job.built.engine.labels();
     let plan = profile::propose(table.schema(), first, labels);
+    // Its names would be written and logged, and without a header they are a patient's values.
+    if table.is_csv() && !plan.has_header() {
+        anyhow::bail!(
+            "its first line may be a row and not a header; add a header, or name the columns with --text-columns and --known"
+        );
+    }
     let columns = plan.without_kept();
     columns.check().map_err(|_| {
         anyhow::anyhow!("no column of free text or of identifiers was recognised; name them with --text-columns and --known")
