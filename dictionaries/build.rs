@@ -1,4 +1,4 @@
-//! Compiles and deflates the bundled lists, so that the program contains them and needs no source tree.
+//! Compiles and compresses the bundled lists, so that the program contains them and needs no source tree.
 
 // This build script uses only a part of it.
 #![allow(dead_code, unreachable_pub, missing_docs)]
@@ -35,7 +35,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         .collect::<Result<Vec<_>, _>>()?;
     let out = env::var("OUT_DIR")?;
     let out = Path::new(&out);
-    fs::write(out.join("builtin.dictionary"), compile::compile(&lists)?)?;
+    let dictionary = compile::compile(&lists)?;
+    fs::write(
+        out.join("builtin.dictionary.zst"),
+        zstd::bulk::compress(&dictionary, 19)?,
+    )?;
+    fs::write(
+        out.join("builtin.rs"),
+        format!("const BUILTIN_LEN: usize = {};\n", dictionary.len()),
+    )?;
     let mut texts = format!("static TEXTS: [Text; {}] = [\n", builtin::LISTS.len());
     for id in builtin::LISTS {
         let [items, exceptions] = ["items", "exceptions"].map(|name| {

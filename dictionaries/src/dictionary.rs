@@ -4,7 +4,6 @@ mod forms;
 mod parse;
 mod starts;
 
-use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -23,9 +22,11 @@ use forms::Forms;
 use lethe_text::fold_char;
 use starts::Starts;
 
-static BUILTIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/builtin.dictionary"));
+/// The built-in dictionary, compressed by the build script, which also writes `BUILTIN_LEN`, its length.
+static BUILTIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/builtin.dictionary.zst"));
+include!(concat!(env!("OUT_DIR"), "/builtin.rs"));
 
-type Automaton = Fst<Cow<'static, [u8]>>;
+type Automaton = Fst<Vec<u8>>;
 
 /// Names, places, institutions and ordinary words, ready to be matched against notes.
 pub struct Dictionary {
@@ -75,8 +76,10 @@ impl Dictionary {
         let shared = SHARED.get_or_init(|| {
             // The build script wrote these bytes with the writer of this version; a test parses them.
             #[allow(clippy::expect_used)]
-            let built =
-                Dictionary::parse(Cow::Borrowed(BUILTIN), false).expect("the built-in dictionary is whole");
+            let built = zstd::bulk::decompress(BUILTIN, BUILTIN_LEN)
+                .map_err(|_| LoadError::Damaged("it cannot be decompressed"))
+                .and_then(|bytes| Dictionary::parse(&bytes, false))
+                .expect("the built-in dictionary is whole");
             Arc::new(built)
         });
         Arc::clone(shared)
@@ -99,7 +102,7 @@ impl Dictionary {
     /// # Errors
     /// [`LoadError`].
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, LoadError> {
-        Self::parse(Cow::Owned(bytes), true)
+        Self::parse(&bytes, true)
     }
 
     /// Returns the lists in the order of their indices.

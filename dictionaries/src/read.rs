@@ -96,12 +96,18 @@ impl<'a> Reader<'a> {
         String::from_utf8(bytes.to_vec()).map_err(|_| LoadError::Damaged("a string is not UTF-8"))
     }
 
-    /// Reads a counted sequence. Nothing is reserved in advance, so a damaged count cannot exhaust memory.
+    /// Reads a counted sequence. No more is reserved than the rest can hold, so that a damaged count cannot
+    /// exhaust memory.
     pub(crate) fn many<T>(
         &mut self,
         mut one: impl FnMut(&mut Self) -> Result<T, LoadError>,
     ) -> Result<Vec<T>, LoadError> {
         let count = self.u32()?;
-        (0..count).map(|_| one(self)).collect()
+        // No element has fewer bytes than a number.
+        let mut all = Vec::with_capacity((count as usize).min(self.0.len() / size_of::<u32>()));
+        for _ in 0..count {
+            all.push(one(self)?);
+        }
+        Ok(all)
     }
 }

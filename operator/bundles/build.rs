@@ -9,6 +9,7 @@ const BUNDLES: [&str; 2] = ["en-clinical", "en-fast"];
 
 fn main() -> io::Result<()> {
     let models = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../models");
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     let mut table = String::from("static BUNDLES: &[Bundle] = &[\n");
     // Bundles share members; the program contains equal files once.
     let mut contents: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
@@ -22,17 +23,34 @@ fn main() -> io::Result<()> {
         table += &format!("    ({bundle:?}, &[\n");
         for (name, path) in files {
             let next = contents.len();
-            let number = *contents.entry(fs::read(&path)?).or_insert_with(|| {
-                statics += &format!("static FILE_{next}: &[u8] = include_bytes!({path:?});\n");
-                next
-            });
-            table += &format!("        ({name:?}, FILE_{number}),\n");
+            let bytes = fs::read(&path)?;
+            let number = match contents.get(&bytes) {
+                Some(&number) => number,
+                None => {
+                    statics += &embedded(&out, next, &path, &bytes)?;
+                    contents.insert(bytes, next);
+                    next
+                }
+            };
+            table += &format!("        ({name:?}, &FILE_{number}),\n");
         }
         table.push_str("    ]),\n");
     }
     table.push_str("];\n");
-    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     fs::write(out.join("bundles.rs"), statics + &table)
+}
+
+/// Returns the declaration of a file: compressed if that saves a fifth, since unpacking takes time at each start.
+fn embedded(out: &Path, number: usize, path: &Path, bytes: &[u8]) -> io::Result<String> {
+    let packed = zstd::bulk::compress(bytes, 19)?;
+    let content = if packed.len() * 5 < bytes.len() * 4 {
+        let file = out.join(format!("{number}.zst"));
+        fs::write(&file, packed)?;
+        format!("Embedded::packed(include_bytes!({file:?}), {})", bytes.len())
+    } else {
+        format!("Embedded::plain(include_bytes!({path:?}))")
+    };
+    Ok(format!("static FILE_{number}: Embedded = {content};\n"))
 }
 
 /// Collects the files below a folder, by their path in the bundle; Markdown files are left out.

@@ -1,6 +1,5 @@
 //! Parses a dictionary file and checks all references within it.
 
-use std::borrow::Cow;
 use std::sync::Mutex;
 
 use fst::raw::Fst;
@@ -13,9 +12,8 @@ use crate::source::{MatchMode, Role};
 
 impl Dictionary {
     /// Parses the bytes; `verify` also checks the digest.
-    pub(super) fn parse(bytes: Cow<'static, [u8]>, verify: bool) -> Result<Self, LoadError> {
-        let own = |part: &[u8]| -> Cow<'static, [u8]> { Cow::Owned(part.to_vec()) };
-        let (mut from, digest) = Reader::open(&bytes, verify)?;
+    pub(super) fn parse(bytes: &[u8], verify: bool) -> Result<Self, LoadError> {
+        let (mut from, digest) = Reader::open(bytes, verify)?;
         let mut place = 0;
         let lists = from.many(|from| {
             place += 1;
@@ -41,7 +39,7 @@ impl Dictionary {
         let near_prefixes = from.many(Reader::str)?;
         let automaton = from.bytes()?;
         let small = u32::try_from(automaton.len()).is_ok();
-        let automaton = Fst::new(own(automaton)).ok().filter(|_| small);
+        let automaton = Fst::new(automaton.to_vec()).ok().filter(|_| small);
         let automaton = automaton.ok_or(LoadError::Damaged("the automaton is invalid"))?;
         let those = |mode: MatchMode| {
             lists

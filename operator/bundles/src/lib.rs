@@ -3,12 +3,16 @@
 //! Configurations name such a bundle, as in `engine.bundle = "en-clinical"`; the paths of its files begin
 //! with `shipped:` and do not exist on disk.
 
+mod embedded;
+
 use std::path::{Path, PathBuf};
+
+use embedded::Embedded;
 
 /// A file's path in its bundle, and its bytes.
 pub type File = (&'static str, &'static [u8]);
 /// A bundle's name, and its files.
-type Bundle = (&'static str, &'static [File]);
+type Bundle = (&'static str, &'static [(&'static str, &'static Embedded)]);
 
 include!(concat!(env!("OUT_DIR"), "/bundles.rs"));
 
@@ -42,7 +46,7 @@ pub fn file(path: &Path) -> Option<&'static [u8]> {
     files
         .iter()
         .find(|(name, _)| *name == file)
-        .map(|(_, bytes)| *bytes)
+        .map(|(_, embedded)| embedded.bytes())
 }
 
 /// Returns all files of a bundle's folder, each with its path in the bundle; `None` if the program does not
@@ -50,12 +54,23 @@ pub fn file(path: &Path) -> Option<&'static [u8]> {
 pub fn files(folder: &Path) -> Option<impl Iterator<Item = File>> {
     let name = folder.to_str()?.strip_prefix(SCHEME)?;
     let (_, files) = BUNDLES.iter().find(|(bundle, _)| *bundle == name)?;
-    Some(files.iter().copied())
+    Some(files.iter().map(|(name, embedded)| (*name, embedded.bytes())))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_embedded_file_has_the_bytes_of_its_file() {
+        let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+        for name in names() {
+            for (file, bytes) in files(&folder(name).unwrap()).unwrap() {
+                let there = std::fs::read(models.join(name).join(file)).unwrap();
+                assert!(there == bytes, "{name}/{file}");
+            }
+        }
+    }
 
     #[test]
     fn every_bundle_has_its_page_and_nothing_outside_is_a_file() {

@@ -64,13 +64,19 @@ impl Lookup {
             .next_power_of_two()
             .trailing_zeros()
             .clamp(8, 22);
+        let dense = |count: u8| usize::from(count) * DENSE >= width;
+        let dense_rows = counts.iter().filter(|&&count| dense(count)).count();
+        let sparse_counts = counts.iter().filter(|&&count| !dense(count));
+        let sparse_entries = sparse_counts.map(|&count| usize::from(count)).sum();
+        let mut rows = Vec::with_capacity((1 + dense_rows) * width);
+        rows.resize(width, 0);
         let mut lookup = Self {
             width,
             shift: 64 - bits,
             filter: vec![0; (1 << (bits + FILTER)) / 64],
             table: vec![(0, Place::NONE); 1 << bits],
-            entries: Vec::new(),
-            rows: vec![0; width],
+            entries: Vec::with_capacity(sparse_entries),
+            rows,
         };
         for (&hash, &count) in hashes.iter().zip(counts) {
             let (own, rest) = weights.split_at(count.into());
