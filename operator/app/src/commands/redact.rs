@@ -58,6 +58,7 @@ pub(crate) fn run(args: &RedactArgs) -> anyhow::Result<()> {
         built,
         gate,
         dropped: Mutex::default(),
+        guesses: Mutex::default(),
         format,
         skip_refused: args.skip_refused,
         target,

@@ -37,7 +37,7 @@ pub(super) fn redact(
         }
         FileKind::Jsonl => json_lines(job, &item.name, content, output, progress),
         FileKind::Csv | FileKind::Tsv | FileKind::Parquet => {
-            table::redact(job, open_table(item, content)?, output, progress)
+            table::redact(job, &item.name, open_table(item, content)?, output, progress)
         }
         FileKind::Hl7v2 | FileKind::Fhir | FileKind::Ccda => {
             messages::redact(job, item.kind, content, output, progress)

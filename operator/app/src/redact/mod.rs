@@ -51,6 +51,8 @@ pub(crate) struct Job {
     pub(crate) columns: Option<TableColumns>,
     /// The columns of tables that were left empty.
     pub(crate) dropped: Mutex<BTreeSet<String>>,
+    /// The guesses of columns that were logged.
+    pub(crate) guesses: Mutex<BTreeSet<String>>,
     /// The settings of messages.
     pub(crate) format: FormatConfig,
     /// Whether refused messages are skipped.
@@ -69,6 +71,13 @@ impl Job {
         if let Ok(mut dropped) = self.dropped.lock() {
             dropped.extend(columns.iter().map(|&name| name.to_owned()));
         }
+    }
+
+    /// Returns whether no table had this guess before.
+    fn is_first(&self, guess: &str) -> bool {
+        self.guesses
+            .lock()
+            .is_ok_and(|mut guesses| guesses.insert(guess.to_owned()))
     }
 
     /// Logs the columns that were left empty, with how to keep them.

@@ -25,6 +25,7 @@ const CHUNK: (usize, usize) = (64, 1 << 20);
 /// If it cannot be read, lacks a column, or one of its rows cannot be redacted.
 pub(super) fn redact(
     job: &Job,
+    name: &str,
     mut table: TableFile,
     output: &mut (dyn Write + Send),
     progress: &mut dyn FnMut(u64),
@@ -34,7 +35,7 @@ pub(super) fn redact(
         Some(columns) => columns.clone(),
         None => {
             first = table.next().transpose()?;
-            guess(job, &table, first.as_slice())?
+            guess(job, name, &table, first.as_slice())?
         }
     };
     let shape = table.shape(&columns)?;
@@ -61,7 +62,7 @@ pub(super) fn redact(
 }
 
 /// Returns the columns of free text and of identifiers that the first rows show. No column is kept.
-fn guess(job: &Job, table: &TableFile, first: &[RecordBatch]) -> anyhow::Result<TableColumns> {
+fn guess(job: &Job, name: &str, table: &TableFile, first: &[RecordBatch]) -> anyhow::Result<TableColumns> {
     let labels = job.built.engine.labels();
     let plan = profile::propose(table.schema(), first, labels);
     // Its names would be written and logged, and without a header they are a patient's values.
@@ -74,10 +75,13 @@ fn guess(job: &Job, table: &TableFile, first: &[RecordBatch]) -> anyhow::Result<
     columns.check().map_err(|_| {
         anyhow::anyhow!("no column of free text or of identifiers was recognised; name them with --text-columns and --known")
     })?;
-    tracing::warn!(
-        "columns were guessed from the first rows: {}; see `lethe profile`, and fix them with --columns",
-        plan.in_words()
-    );
+    // The tables of a folder are often alike.
+    let guessed = plan.in_words();
+    if job.is_first(&guessed) {
+        tracing::warn!(
+            "{name}: columns were guessed from the first rows: {guessed}; see `lethe profile`, and fix them with --columns"
+        );
+    }
     Ok(columns)
 }
 
