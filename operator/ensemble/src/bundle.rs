@@ -11,8 +11,10 @@ mod write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lethe_core::{Combine, LabelSet, MemberSet, TOKENIZER_VERSION, Tagger, UnionRules, hex};
-use lethe_dictionaries::Dictionary;
+use lethe_core::{
+    Combine, Engine, LabelSet, MemberSet, Merging, Redactor, TOKENIZER_VERSION, Tagger, UnionRules, hex,
+};
+use lethe_dictionaries::{Dictionary, exemption};
 use lethe_members::registry::{BuildError, MemberConfig};
 
 use sha2::{Digest as _, Sha256};
@@ -184,6 +186,17 @@ impl Bundle {
             members,
             combiner,
         })
+    }
+
+    /// Creates the bundle's engine. Predictions of its members are not merged: they know their corpus' own
+    /// boundaries.
+    pub fn into_engine(self, dictionary: &Arc<Dictionary>, redactor: Redactor) -> Engine {
+        let merging = Merging {
+            whole: Merging::names(&self.labels),
+            ..Merging::none(&self.labels)
+        };
+        Engine::new(self.labels, self.members, self.combiner, merging, redactor)
+            .exempting(Some(exemption(dictionary)))
     }
 }
 

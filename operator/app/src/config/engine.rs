@@ -267,7 +267,7 @@ impl EngineConfig {
         Ok(())
     }
 
-    /// The engine of a bundle. Predictions of its members are not merged: they know their corpus' own boundaries.
+    /// The engine of a bundle.
     fn bundled(
         &self,
         folder: &Path,
@@ -280,20 +280,10 @@ impl EngineConfig {
         let signers = signers.as_ref().filter(|_| !lethe_bundles::is_shipped(folder));
         let bundle = Bundle::open_signed(folder, dictionary, signers)
             .map_err(|error| usage(format!("key `engine.bundle`: {error}")))?;
-        let labels = bundle.labels;
+        let labels = Arc::clone(&bundle.labels);
         let digest = bundle.manifest.digest();
         let act = self.act(&labels, dictionary, || fingerprint(&(&digest, &self.redaction)))?;
-        let merging = Merging {
-            whole: Merging::names(&labels),
-            ..Merging::none(&labels)
-        };
-        let engine = Engine::new(
-            Arc::clone(&labels),
-            bundle.members,
-            bundle.combiner,
-            merging,
-            act.redactor,
-        );
+        let engine = bundle.into_engine(dictionary, act.redactor);
         Ok(BuiltEngine {
             labels: format!("{} v{}", labels.id(), labels.version()),
             dictionary: hex(dictionary.digest()),
@@ -304,12 +294,7 @@ impl EngineConfig {
             derivation: act.derivation,
             bundle: Some(digest),
             source_fingerprint,
-            engine: Arc::new(
-                engine
-                    .exempting(Some(exemption(dictionary)))
-                    .propagating(act.propagation)
-                    .reviewing(self.review),
-            ),
+            engine: Arc::new(engine.propagating(act.propagation).reviewing(self.review)),
         })
     }
 

@@ -1,0 +1,154 @@
+//! How an engine is built.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use lethe_core::{Action, Carried, LabelSet, Plain, Propagation, Redactor};
+use lethe_dictionaries::Dictionary;
+use lethe_ensemble::{Bundle, Signers};
+use lethe_policy::{Policy, PolicyFile, carried_by_default};
+
+use crate::{Engine, Error};
+
+/// Builds an [`Engine`]. The default is the bundle `en-clinical`, with labels as replacements.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct EngineBuilder {
+    bundle: PathBuf,
+    dictionary: Option<PathBuf>,
+    policy: Option<PolicyText>,
+    signed_by: Option<Vec<PathBuf>>,
+}
+
+/// A policy, and where it is from.
+#[derive(Clone, Debug)]
+enum PolicyText {
+    Text(String),
+    File(PathBuf),
+}
+
+impl Default for EngineBuilder {
+    fn default() -> Self {
+        Self {
+            bundle: lethe_bundles::DEFAULT.into(),
+            dictionary: None,
+            policy: None,
+            signed_by: None,
+        }
+    }
+}
+
+impl EngineBuilder {
+    /// Sets the bundle: the name of a built-in one, or the path of a bundle or of a folder of versions.
+    pub fn bundle(mut self, bundle: impl Into<PathBuf>) -> Self {
+        self.bundle = bundle.into();
+        self
+    }
+
+    /// Sets a dictionary that `lethe dictionary build` compiled, instead of the built-in one.
+    pub fn dictionary(mut self, file: impl Into<PathBuf>) -> Self {
+        self.dictionary = Some(file.into());
+        self
+    }
+
+    /// Sets a policy, as the text of a policy file. Relative paths in it start at the working folder.
+    pub fn policy(mut self, toml: impl Into<String>) -> Self {
+        self.policy = Some(PolicyText::Text(toml.into()));
+        self
+    }
+
+    /// Sets a policy file. Relative paths in it start at its folder.
+    pub fn policy_file(mut self, file: impl Into<PathBuf>) -> Self {
+        self.policy = Some(PolicyText::File(file.into()));
+        self
+    }
+
+    /// Sets files of minisign public keys: a bundle is then loaded only if one of them signed it. Built-in bundles
+    /// need no signature.
+    pub fn signed_by(mut self, keys: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.signed_by = Some(keys.into_iter().collect());
+        self
+    }
+
+    /// Builds the engine.
+    ///
+    /// # Errors
+    /// [`Error::Bundle`], [`Error::Dictionary`] or [`Error::Policy`].
+    pub fn build(self) -> Result<Engine, Error> {
+        let dictionary = match &self.dictionary {
+            Some(file) => Arc::new(
+                Dictionary::load(file)
+                    .map_err(|error| Error::Dictionary(format!("{}: {error}", file.display())))?,
+            ),
+            None => Dictionary::builtin(),
+        };
+        let bundle = self.open(&dictionary)?;
+        let digest = bundle.manifest.digest();
+        let labels = Arc::clone(&bundle.labels);
+        let (redactor, propagation) = match &self.policy {
+            None => (
+                Redactor::by(
+                    Arc::new(Plain::new(&labels, Action::default())),
+                    Carried::default(),
+                ),
+                None,
+            ),
+            Some(policy) => policy.build(&labels, &dictionary)?,
+        };
+        let engine = bundle.into_engine(&dictionary, redactor).propagating(propagation);
+        Ok(Engine::new(engine, digest))
+    }
+
+    fn open(&self, dictionary: &Arc<Dictionary>) -> Result<Bundle, Error> {
+        let refuse = |why: String| Error::Bundle(why);
+        let built_in = self.bundle.to_str().and_then(lethe_bundles::folder);
+        if built_in.is_none() && !self.bundle.is_dir() {
+            return Err(refuse(format!(
+                "`{}` is neither a folder nor one of the built-in bundles {}",
+                self.bundle.display(),
+                lethe_bundles::names().collect::<Vec<_>>().join(", ")
+            )));
+        }
+        let signers = match &self.signed_by {
+            Some(keys) if keys.is_empty() => return Err(refuse("`signed_by` names no key".to_owned())),
+            Some(keys) if built_in.is_none() => {
+                Some(Signers::read(keys).map_err(|error| refuse(error.to_string()))?)
+            }
+            _ => None,
+        };
+        let folder = built_in.unwrap_or_else(|| self.bundle.clone());
+        Bundle::open_signed(&folder, dictionary, signers.as_ref()).map_err(|error| refuse(error.to_string()))
+    }
+}
+
+impl PolicyText {
+    fn build(
+        &self,
+        labels: &Arc<LabelSet>,
+        dictionary: &Arc<Dictionary>,
+    ) -> Result<(Redactor, Option<Propagation>), Error> {
+        let refuse = |why: String| Error::Policy(why);
+        let (text, origin, folder) = match self {
+            Self::Text(text) => (text.clone(), "the policy".to_owned(), Path::new("")),
+            Self::File(file) => {
+                let text = std::fs::read_to_string(file)
+                    .map_err(|error| refuse(format!("{}: {error}", file.display())))?;
+                (
+                    text,
+                    file.display().to_string(),
+                    file.parent().unwrap_or(Path::new("")),
+                )
+            }
+        };
+        let file = PolicyFile::parse(&text, &origin)
+            .and_then(|file| file.with_paths(|_, path| Ok(folder.join(path))))
+            .map_err(|error| refuse(error.to_string()))?;
+        let carried = carried_by_default(&file);
+        let policy = Policy::build(&file, &origin, labels, dictionary, &carried)
+            .map_err(|error| refuse(error.to_string()))?;
+        Ok((
+            Redactor::by(policy.replacer, Carried::new(carried)),
+            policy.propagation,
+        ))
+    }
+}

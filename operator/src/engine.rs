@@ -1,0 +1,220 @@
+//! The engine: notes in, redacted notes out.
+
+use std::path::PathBuf;
+
+use lethe_core::{Decision, NoteBatch, QuarantineCode, Record, Unredacted};
+
+use crate::{EngineBuilder, Error, Note, Redacted, Span};
+
+/// Finds identifiers in notes and replaces them.
+pub struct Engine {
+    engine: lethe_core::Engine,
+    digest: String,
+}
+
+impl Engine {
+    /// Creates the engine of a built-in bundle: see [`builtin_bundles`](crate::builtin_bundles).
+    ///
+    /// # Errors
+    /// [`Error::Bundle`] if there is no such bundle.
+    ///
+    /// ```
+    /// let unknown = lethe::Engine::builtin("en-clinicl");
+    /// assert!(matches!(unknown, Err(lethe::Error::Bundle(_))));
+    /// ```
+    pub fn builtin(name: &str) -> Result<Self, Error> {
+        if lethe_bundles::folder(name).is_none() {
+            let known: Vec<&str> = lethe_bundles::names().collect();
+            return Err(Error::Bundle(format!(
+                "no built-in bundle is named `{name}`; there are {}",
+                known.join(", ")
+            )));
+        }
+        Self::builder().bundle(name).build()
+    }
+
+    /// Creates the engine of a bundle on disk: a bundle, or a folder of versions.
+    ///
+    /// # Errors
+    /// [`Error::Bundle`].
+    pub fn open(folder: impl Into<PathBuf>) -> Result<Self, Error> {
+        // A path of one word is not the name of a built-in bundle here.
+        Self::builder()
+            .bundle(PathBuf::from(".").join(folder.into()))
+            .build()
+    }
+
+    /// Returns a builder for an engine with a policy, a dictionary or a bundle of your own.
+    pub fn builder() -> EngineBuilder {
+        EngineBuilder::default()
+    }
+
+    pub(crate) const fn new(engine: lethe_core::Engine, digest: String) -> Self {
+        Self { engine, digest }
+    }
+
+    /// Redacts a note.
+    ///
+    /// # Errors
+    /// [`Error::Quarantined`] or [`Error::Unavailable`]; nothing of the note is returned.
+    ///
+    /// ```
+    /// let engine = lethe::Engine::builtin("en-fast")?;
+    /// let redacted = engine.redact("Dr. Okafor called on 03/05/2021.")?;
+    /// let [doctor, date] = redacted.spans() else { panic!() };
+    /// assert_eq!((doctor.label.as_str(), doctor.range.clone()), ("DOCTOR", 4..10));
+    /// assert_eq!(date.label, "DATE");
+    /// # Ok::<(), lethe::Error>(())
+    /// ```
+    pub fn redact(&self, note: impl Into<Note>) -> Result<Redacted, Error> {
+        let batch = batch([note.into()])?;
+        let trace = match self.engine.trace(&batch).into_iter().next() {
+            Some(Ok(trace)) => trace,
+            Some(Err(code)) => return Err(quarantined(code)),
+            None => return Err(quarantined(QuarantineCode::InvalidPayload)),
+        };
+        let spans = trace
+            .decisions
+            .iter()
+            .map(|decision| self.span(decision))
+            .collect();
+        let redacted = self
+            .engine
+            .redact(&batch, 0, &Ok(trace.decisions))
+            .map_err(|why| match why {
+                Unredacted::Quarantined(code) => quarantined(code),
+                Unredacted::Unavailable(reason) => Error::Unavailable {
+                    reason: reason.to_owned(),
+                },
+            })?;
+        Ok(Redacted {
+            text: redacted.text,
+            spans,
+            replacements: redacted
+                .placed
+                .iter()
+                .map(|placed| placed.out.start()..placed.out.end())
+                .collect(),
+            review: trace.review.reasons().map(|reason| reason.name()).collect(),
+        })
+    }
+
+    /// Finds the identifiers of a note, in order and without overlaps, and replaces nothing.
+    ///
+    /// # Errors
+    /// [`Error::Quarantined`].
+    ///
+    /// ```
+    /// let engine = lethe::Engine::builtin("en-fast")?;
+    /// let note = "Dr. Okafor called.";
+    /// let spans = engine.find(note)?;
+    /// assert_eq!(&note[spans[0].range.clone()], "Okafor");
+    /// # Ok::<(), lethe::Error>(())
+    /// ```
+    pub fn find(&self, note: impl Into<Note>) -> Result<Vec<Span>, Error> {
+        let batch = batch([note.into()])?;
+        match self.engine.decide(&batch).into_iter().next() {
+            Some(Ok(decisions)) => Ok(decisions.iter().map(|decision| self.span(decision)).collect()),
+            Some(Err(code)) => Err(quarantined(code)),
+            None => Err(quarantined(QuarantineCode::InvalidPayload)),
+        }
+    }
+
+    /// Returns the names of the labels that spans can have.
+    pub fn labels(&self) -> impl Iterator<Item = &str> {
+        self.engine
+            .labels()
+            .labels()
+            .iter()
+            .map(|label| label.name.as_str())
+    }
+
+    /// Returns the names of the members, in the order of their votes.
+    pub fn members(&self) -> impl Iterator<Item = &str> {
+        self.engine.members().iter().map(String::as_str)
+    }
+
+    /// Returns the SHA-256 digest of the bundle in hexadecimal, which changes with everything in it.
+    pub fn bundle_digest(&self) -> &str {
+        &self.digest
+    }
+
+    fn span(&self, decision: &Decision) -> Span {
+        let names = decision
+            .members
+            .iter()
+            .filter_map(|member| self.engine.members().get(member));
+        Span {
+            range: decision.span.start()..decision.span.end(),
+            label: self.engine.labels().label(decision.label).name.clone(),
+            score: decision.score,
+            members: names.cloned().collect(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Engine({}, {})", self.digest, self.engine.members().join(", "))
+    }
+}
+
+fn batch(notes: impl IntoIterator<Item = Note>) -> Result<NoteBatch, Error> {
+    let records = notes.into_iter().map(|note| Record::Note(note.into_event()));
+    // One note is a batch unless it is too long.
+    NoteBatch::from_records(records).map_err(|_| quarantined(QuarantineCode::OverBudget))
+}
+
+fn quarantined(code: QuarantineCode) -> Error {
+    Error::Quarantined {
+        code: code.name().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Known;
+
+    #[test]
+    fn a_bundle_in_the_working_folder_is_not_mistaken_for_a_built_in_one() {
+        assert!(matches!(Engine::open("en-fast"), Err(Error::Bundle(_))));
+        let models = concat!(env!("CARGO_MANIFEST_DIR"), "/../models/en-fast");
+        let (open, built_in) = (Engine::open(models).unwrap(), Engine::builtin("en-fast").unwrap());
+        assert_eq!(open.bundle_digest(), built_in.bundle_digest());
+    }
+
+    #[test]
+    fn what_is_known_of_the_patient_is_redacted() {
+        let engine = Engine::builtin("en-clinical").unwrap();
+        let note = Note::new("ID 77-AB-1 was checked.").known(Known::MedicalRecord, "77-AB-1");
+        let redacted = engine.redact(note).unwrap();
+        assert_eq!(redacted.text(), "ID [MEDICALRECORD] was checked.");
+        assert_eq!(redacted.replacements(), [3..18]);
+    }
+
+    #[test]
+    fn a_policy_decides_the_replacement_and_its_mistakes_are_named() {
+        let build = |policy: &str| Engine::builder().bundle("en-fast").policy(policy).build();
+        let engine = build("mode = \"safe-harbor\"\n").unwrap();
+        assert!(
+            !engine
+                .redact("Seen on 03/05/2021.")
+                .unwrap()
+                .text()
+                .contains("03/05")
+        );
+        let Err(Error::Policy(why)) = build("mode = \"safe-harbour\"\n") else {
+            panic!("it was accepted")
+        };
+        assert!(why.contains("mode"), "{why}");
+    }
+
+    #[test]
+    fn neither_errors_nor_debug_output_quote_a_note() {
+        let engine = Engine::builtin("en-fast").unwrap();
+        let note = Note::new("Henry Quill").id("Quill");
+        let redacted = engine.redact(note.clone()).unwrap();
+        assert!(!format!("{note:?} {redacted:?} {engine:?}").contains("Quill"));
+    }
+}
