@@ -130,6 +130,10 @@ impl Security {
             config.set(key, text);
             Ok(())
         };
+        if cfg!(feature = "static-openssl") {
+            // It has no default, so librdkafka looks where distributions keep certificates.
+            config.set("ssl.ca.location", "probe");
+        }
         match self {
             Self::Plaintext {} => {
                 config.set("security.protocol", "plaintext");

@@ -237,12 +237,34 @@ fn connector(tls: &PostgresTls) -> Result<MakeTlsConnector, VaultError> {
         if let PostgresTls::Authority(file) = tls {
             builder.set_cert_store(openssl::x509::store::X509StoreBuilder::new()?.build());
             builder.set_ca_file(file)?;
+        } else {
+            add_system_authorities(&mut builder)?;
         }
         Ok(MakeTlsConnector::new(builder.build()))
     };
     build().map_err(|error: openssl::error::ErrorStack| VaultError::Refused {
         reason: format!("TLS cannot be set up: {error}"),
     })
+}
+
+/// Adds the authorities of the system, which only the system's own OpenSSL finds by itself.
+#[cfg(feature = "static-openssl")]
+fn add_system_authorities(
+    builder: &mut openssl::ssl::SslConnectorBuilder,
+) -> Result<(), openssl::error::ErrorStack> {
+    let found = openssl_probe::probe();
+    if let Some(file) = found.cert_file {
+        builder.set_ca_file(file)?;
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "static-openssl"))]
+#[allow(clippy::unnecessary_wraps)]
+fn add_system_authorities(
+    _: &mut openssl::ssl::SslConnectorBuilder,
+) -> Result<(), openssl::error::ErrorStack> {
+    Ok(())
 }
 
 pub(super) async fn within<T>(
