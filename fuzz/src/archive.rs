@@ -32,14 +32,24 @@ fn write_at(header: &mut [u8; BLOCK], at: usize, field: &str) {
     header[at..at + field.len()].copy_from_slice(field.as_bytes());
 }
 
-/// Returns a ZIP archive (PKWARE APPNOTE 6.3.10, sections 4.3.7, 4.3.12 and 4.3.16) of files with the names
-/// `0`, `1`, ..., of which every second one is deflated.
+/// Returns a ZIP archive of files with the names `0`, `1`, ...: see [`zip_named`].
 pub fn zip(files: &[&[u8]]) -> Vec<u8> {
+    let names: Vec<String> = (0..files.len()).map(|number| number.to_string()).collect();
+    let named: Vec<(&str, &[u8])> = names
+        .iter()
+        .map(String::as_str)
+        .zip(files.iter().copied())
+        .collect();
+    zip_named(&named)
+}
+
+/// Returns a ZIP archive (PKWARE APPNOTE 6.3.10, sections 4.3.7, 4.3.12 and 4.3.16) of files with these names, of
+/// which every second one is deflated.
+pub fn zip_named(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut directory = Vec::new();
-    for (number, content) in files.iter().enumerate() {
+    for (number, &(name, content)) in files.iter().enumerate() {
         let at = out.len() as u32;
-        let name = number.to_string();
         let mut sum = Crc::new();
         sum.update(content);
         let (method, packed) = match number % 2 {

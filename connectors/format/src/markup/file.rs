@@ -1,6 +1,6 @@
 //! Document files: the text of an HTML, RTF or PDF file, and of an e-mail.
 
-use mail_parser::{MessageParser, MimeHeaders as _, PartType};
+use mail_parser::{Message, MessageParser, MimeHeaders as _, PartType};
 
 use super::{Unread, document_text};
 use crate::PayloadError;
@@ -50,11 +50,34 @@ fn reason(why: Unread) -> PayloadError {
 /// The headers that readers of an e-mail see.
 const SHOWN: [&str; 8] = ["From", "Sender", "Reply-To", "To", "Cc", "Bcc", "Subject", "Date"];
 
+/// E-mails in each other that are read: each has a place on the stack.
+const FORWARDED: usize = 16;
+
 fn email(bytes: &[u8]) -> Result<String, PayloadError> {
-    let message = MessageParser::default()
-        .parse(bytes)
-        .filter(|message| !message.headers().is_empty())
-        .ok_or(PayloadError::Truncated)?;
+    let parsed = MessageParser::default().parse(bytes).map(Parsed);
+    let message = parsed.as_ref().map(|parsed| &parsed.0);
+    let message = message.filter(|message| !message.headers().is_empty());
+    message_text(message.ok_or(PayloadError::Truncated)?, FORWARDED)
+}
+
+/// A parsed message. Dropping it needs the same small stack for any number of messages in each other, where
+/// dropping a [`Message`] overflows it.
+struct Parsed<'x>(Message<'x>);
+
+impl Drop for Parsed<'_> {
+    fn drop(&mut self) {
+        let mut left = vec![std::mem::take(&mut self.0)];
+        while let Some(message) = left.pop() {
+            left.extend(message.parts.into_iter().filter_map(|part| match part.body {
+                PartType::Message(inner) => Some(inner),
+                _ => None,
+            }));
+        }
+    }
+}
+
+/// Returns the text of a message that contains at most `depth` others in each other.
+fn message_text(message: &Message<'_>, depth: usize) -> Result<String, PayloadError> {
     let mut text = String::new();
     for (name, value) in message.headers_raw() {
         if SHOWN.iter().any(|shown| shown.eq_ignore_ascii_case(name)) {
@@ -99,7 +122,10 @@ fn email(bytes: &[u8]) -> Result<String, PayloadError> {
                     Err(Unread::Data(why)) => return Err(why),
                 }
             }
-            PartType::Message(inner) => email(&inner.raw_message)?,
+            PartType::Message(inner) => {
+                let depth = depth.checked_sub(1).ok_or(PayloadError::TooDeep)?;
+                message_text(inner, depth)?
+            }
         };
         if !content.is_empty() {
             text.push_str(if attached { "\n---\n" } else { "\n" });
@@ -146,6 +172,19 @@ mod tests {
             "From: René Okafor <rene@mercy.example>\nTo: ward3@mercy.example\nSubject: Transfer of Ada Roth\n\n\
              She comes today.\n\n---\nSodium 140\n\n---\n[attachment 1 left out: not a text]\n"
         );
+    }
+
+    #[test]
+    fn a_forwarded_message_is_read_and_endless_forwarding_is_refused() {
+        let forwarded = |times: usize| {
+            let outer = "From: a@b.example\r\nContent-Type: message/rfc822\r\n\r\n".repeat(times);
+            DocumentFile::Email.text(format!("{outer}From: c@d.example\r\n\r\nSodium 140\r\n").as_bytes())
+        };
+        let once = "From: a@b.example\n\nFrom: c@d.example\n\nSodium 140\n\n";
+        assert_eq!(forwarded(1).as_deref(), Ok(once));
+        assert!(forwarded(FORWARDED).unwrap().contains("Sodium 140\n"));
+        assert_eq!(forwarded(FORWARDED + 1), Err(PayloadError::TooDeep));
+        assert_eq!(forwarded(20_000), Err(PayloadError::TooDeep));
     }
 
     #[test]
