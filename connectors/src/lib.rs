@@ -10,7 +10,6 @@ pub mod inspect;
 pub mod kafka;
 pub mod registry;
 pub mod replay;
-mod retry;
 pub mod sink;
 pub mod source;
 mod stop;
@@ -19,7 +18,7 @@ pub mod tables;
 
 #[cfg(feature = "fault-injection")]
 pub use id::seed_ids;
+pub use lethe_core::Backoff;
 pub use lethe_format as format;
 pub use lethe_format::secret;
-pub use retry::Backoff;
 pub use stop::Stop;

@@ -48,7 +48,7 @@ pub(crate) fn engine(config: &Arc<Config>, stop: &Stop) -> anyhow::Result<BuiltE
     loop {
         let own = Arc::clone(config);
         let pause = backoff.pause().unwrap_or_default();
-        match unless(|| stop.is_requested(), move || own.engine.build())? {
+        match unless(|| stop.is_requested(), move || ready(&own))? {
             None => return Err(Stopped.into()),
             Some(Err(error)) if is_away(&error) => {
                 tracing::warn!("{error:#}; trying again in {} ms", pause.as_millis());
@@ -59,6 +59,13 @@ pub(crate) fn engine(config: &Arc<Config>, stop: &Stop) -> anyhow::Result<BuiltE
             return Err(Stopped.into());
         }
     }
+}
+
+/// Builds the engine, and starts what its members need outside of the program.
+fn ready(config: &Config) -> anyhow::Result<BuiltEngine> {
+    let built = config.engine.build()?;
+    built.prepare()?;
+    Ok(built)
 }
 
 #[cfg(test)]

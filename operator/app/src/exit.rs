@@ -61,6 +61,8 @@ pub(crate) fn leave(code: u8) -> ! {
 /// connection. Nothing is lost, since logs and files are not buffered here.
 #[expect(unsafe_code, reason = "the only exit that runs no exit handlers")]
 pub(crate) fn end(code: u8) -> ! {
+    // Processes of external members must not outlive this one.
+    lethe_members::stop_tools();
     // SAFETY: it takes no pointer, touches no memory of this program, and does not return.
     unsafe { libc::_exit(i32::from(code)) }
 }

@@ -9,8 +9,8 @@ use crate::together::together;
 use crate::{
     Annotations, AuditBatch, BatchError, Carried, Combine, DecidingRule, Decision, Exemption, LabelId,
     LabelSet, Lookups, MemberSet, Merging, NoteBatch, NoteView, Outcome, Propagation, QuarantineCode,
-    Redacted, RedactedBatch, Redactor, Review, ReviewRule, Span, TagError, Tagger, TrainedMembers,
-    Unredacted,
+    Redacted, RedactedBatch, Redactor, Review, ReviewRule, Span, TagError, Tagger, ToolFailure,
+    TrainedMembers, Unredacted,
 };
 
 /// A row's decisions and the observation of them, or the code under which it is quarantined.
@@ -121,6 +121,21 @@ impl Engine {
     pub fn lookups(&self) -> Vec<(String, Lookups)> {
         let of = |member: &Arc<dyn Tagger>| Some((member.name().to_owned(), member.lookups()?));
         self.members.iter().filter_map(of).collect()
+    }
+
+    /// Starts and tries what members need outside of the program ([`Tagger::prepare`]). Returns a line for each
+    /// such member.
+    ///
+    /// # Errors
+    /// The first member that fails, with the reason.
+    pub fn prepare(&self) -> Result<Vec<String>, String> {
+        let mut lines = Vec::new();
+        for (name, member) in self.names.iter().zip(&self.members) {
+            let found = member.prepare();
+            let found = found.map_err(|reason| format!("member `{name}`: {reason}"))?;
+            lines.extend(found.map(|found| format!("member `{name}`: {found}")));
+        }
+        Ok(lines)
     }
 
     /// Returns the bytes of memory that the members and their combination take for each token of a long note,
@@ -324,6 +339,9 @@ fn code(error: TagError) -> QuarantineCode {
         TagError::Annotation(_) => QuarantineCode::InvalidSpan,
         TagError::Failed(_) => QuarantineCode::MemberError,
         TagError::OverBudget => QuarantineCode::OverBudget,
+        TagError::Tool(ToolFailure::Timeout) => QuarantineCode::ToolTimeout,
+        TagError::Tool(ToolFailure::Failed) => QuarantineCode::ToolFailed,
+        TagError::Tool(ToolFailure::Answer) => QuarantineCode::ToolAnswer,
     }
 }
 

@@ -240,6 +240,12 @@ pub enum QuarantineCode {
     MemberError,
     /// A member panicked.
     MemberPanic,
+    /// An external tool did not answer in time.
+    ToolTimeout,
+    /// An external tool could not be started or reached, or ended while it worked on the note.
+    ToolFailed,
+    /// An external tool's answer cannot be used.
+    ToolAnswer,
     /// A member's span fails a check.
     InvalidSpan,
     /// The policy has no replacement for a span or a field.
@@ -252,7 +258,7 @@ pub enum QuarantineCode {
 
 impl QuarantineCode {
     /// All codes.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 19] = [
         Self::InvalidUtf8,
         Self::InvalidPayload,
         Self::Damaged,
@@ -265,6 +271,9 @@ impl QuarantineCode {
         Self::PoisonPill,
         Self::MemberError,
         Self::MemberPanic,
+        Self::ToolTimeout,
+        Self::ToolFailed,
+        Self::ToolAnswer,
         Self::InvalidSpan,
         Self::NoReplacement,
         Self::PolicyRefused,
@@ -286,6 +295,9 @@ impl QuarantineCode {
             Self::PoisonPill => "poison_pill",
             Self::MemberError => "member_error",
             Self::MemberPanic => "member_panic",
+            Self::ToolTimeout => "tool_timeout",
+            Self::ToolFailed => "tool_failed",
+            Self::ToolAnswer => "tool_answer",
             Self::InvalidSpan => "invalid_span",
             Self::NoReplacement => "no_replacement",
             Self::PolicyRefused => "policy_refused",

@@ -12,9 +12,27 @@ pub enum TagError {
     /// It failed internally; the message describes the fault and never quotes the text.
     #[error("{0}")]
     Failed(&'static str),
+    /// An external tool returned no usable predictions.
+    #[error(transparent)]
+    Tool(#[from] ToolFailure),
     /// The caller ended the work ([`Pace`](crate::Pace)).
     #[error("the note exceeds the budget of a record")]
     OverBudget,
+}
+
+/// Why an external tool returned no usable predictions for a note. Each kind has a quarantine code of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ToolFailure {
+    /// It did not answer in time.
+    #[error("the external tool did not answer in time")]
+    Timeout,
+    /// It could not be started or reached, or ended while it worked on the note.
+    #[error("the external tool cannot be started or reached, or ended while it worked on the note")]
+    Failed,
+    /// Its answer is malformed, belongs to another note, or has spans or labels that the note or the label set
+    /// does not have.
+    #[error("the external tool's answer cannot be used")]
+    Answer,
 }
 
 /// A member of the ensemble. It tags notes, and knows nothing of streams, files or other members.
@@ -39,6 +57,15 @@ pub trait Tagger: Send + Sync {
     /// note and the spans found. 0, the default, for a member that works through a long note in windows.
     fn token_bytes(&self) -> usize {
         0
+    }
+
+    /// Starts what the member needs outside of the program and tries it, so that an error shows before the first
+    /// note. Returns what it found; `None`, the default, for a member that needs nothing.
+    ///
+    /// # Errors
+    /// What failed, and what to do. The message never quotes a note.
+    fn prepare(&self) -> Result<Option<String>, String> {
+        Ok(None)
     }
 
     /// Returns the hits and misses of its cache; `None` for a member that keeps nothing between batches.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{CorpusError, content};
 use crate::xml::Xml;
-use crate::{Document, brat, i2b2, inline, jsonl};
+use crate::{Document, brat, i2b2, inline, jsonl, mat_json, physionet};
 
 /// The position of a document, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,15 +36,24 @@ pub enum Format {
     /// One JSON object per line: `doc_id`, `text`, `spans`.
     #[serde(rename = "jsonl")]
     Jsonl,
+    /// MAT-JSON, the documents of MIST: `signal` and `asets`, one document per file, named by the file.
+    #[serde(rename = "mat-json")]
+    MatJson,
+    /// The input of PhysioNet's deid (`.text`) with its output (`.info`, or `.phi`, which has no types). Documents
+    /// are named `PATIENT-NOTE`.
+    #[serde(rename = "physionet-deid")]
+    PhysionetDeid,
 }
 
 impl Format {
     /// Every format with its name and its file extensions.
-    const LIST: [(Self, &'static str, &'static [&'static str]); 4] = [
+    const LIST: [(Self, &'static str, &'static [&'static str]); 6] = [
         (Self::I2b2, "i2b2", &["xml"]),
         (Self::I2b2Inline, "i2b2-2006", &["xml"]),
         (Self::Brat, "brat", &["ann", "txt"]),
         (Self::Jsonl, "jsonl", &["jsonl", "ndjson"]),
+        (Self::MatJson, "mat-json", &["json"]),
+        (Self::PhysionetDeid, "physionet-deid", &["info", "phi", "text"]),
     ];
 
     /// Returns every format.
@@ -68,6 +77,8 @@ impl Format {
             Self::I2b2Inline => 1,
             Self::Brat => 2,
             Self::Jsonl => 3,
+            Self::MatJson => 4,
+            Self::PhysionetDeid => 5,
         };
         &Self::LIST[place]
     }
@@ -82,6 +93,8 @@ impl Format {
             Self::I2b2 => vec![whole(i2b2::read(path)?)],
             Self::I2b2Inline => inline::read(path)?.into_iter().map(whole).collect(),
             Self::Brat => vec![whole(brat::read(path)?)],
+            Self::MatJson => vec![whole(mat_json::read(path)?)],
+            Self::PhysionetDeid => physionet::read(path)?.into_iter().map(whole).collect(),
             Self::Jsonl => {
                 let numbered = jsonl::read_numbered(path)?.into_iter();
                 numbered
@@ -96,10 +109,13 @@ impl Format {
         if matches!(extension(path), Some("ann" | "txt")) {
             return Ok(Self::Brat);
         }
+        if matches!(extension(path), Some("info" | "phi" | "text")) {
+            return Ok(Self::PhysionetDeid);
+        }
         let unknown = || {
             CorpusError::whole(
                 path,
-                "unknown format; expected i2b2 XML, brat (`.ann` with `.txt`) or JSON lines",
+                "unknown format; expected i2b2 XML, brat (`.ann` with `.txt`), JSON lines, MAT-JSON, or `.text` of PhysioNet's deid",
             )
         };
         let mut start = Vec::new();
@@ -108,6 +124,14 @@ impl Format {
             .map_err(|source| CorpusError::io(path, source))?;
         let start = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&start);
         match start.trim_ascii_start().first() {
+            Some(b'{') if extension(path) == Some("json") => {
+                let source = content(path)?;
+                let source = source.strip_prefix('\u{feff}').unwrap_or(&source);
+                Ok(match mat_json::is_mat(source) {
+                    true => Self::MatJson,
+                    false => Self::Jsonl,
+                })
+            }
             Some(b'{') => Ok(Self::Jsonl),
             // An empty file holds no documents, whatever its format.
             None if matches!(extension(path), Some("jsonl" | "ndjson")) => Ok(Self::Jsonl),
@@ -140,6 +164,19 @@ pub fn read(path: &Path, format: Option<Format>) -> Result<Vec<Document>, Corpus
     Ok(documents)
 }
 
+/// Returns the format in which [`read`] would read a file, or the first file of a folder, without being told one;
+/// `None` for a folder without files.
+///
+/// # Errors
+/// As [`read`].
+pub fn detect(path: &Path) -> Result<Option<Format>, CorpusError> {
+    if !path.is_dir() {
+        return Format::guess(path).map(Some);
+    }
+    let files = files_of(path, None)?;
+    files.first().map(|file| Format::guess(file)).transpose()
+}
+
 /// As [`read`], each document with its position; ids may repeat.
 pub(crate) fn read_placed(
     path: &Path,
@@ -157,6 +194,9 @@ pub(crate) fn read_placed(
     }
     Ok(documents)
 }
+
+/// The extensions of the outputs of other tools.
+const OUTPUTS: [&str; 4] = ["json", "info", "phi", "text"];
 
 /// Returns the files to read in a folder, sorted by name; one per brat pair.
 fn files_of(folder: &Path, format: Option<Format>) -> Result<Vec<PathBuf>, CorpusError> {
@@ -180,6 +220,10 @@ fn files_of(folder: &Path, format: Option<Format>) -> Result<Vec<PathBuf>, Corpu
     if format.is_none() && !by_kind.contains_key("ann") {
         by_kind.remove("txt");
     }
+    // Such files may be anything, too, next to files of the other formats.
+    if format.is_none() && by_kind.keys().any(|kind| !OUTPUTS.contains(kind)) {
+        by_kind.retain(|kind, _| !OUTPUTS.contains(kind));
+    }
     if let Some(format) = format {
         by_kind.retain(|kind, _| format.entry().2.contains(kind));
     }
@@ -190,7 +234,7 @@ fn files_of(folder: &Path, format: Option<Format>) -> Result<Vec<PathBuf>, Corpu
         0 => {
             return Err(CorpusError::whole(
                 folder,
-                "no file that can be read; expected .xml, .ann with .txt, or .jsonl",
+                "no file that can be read; expected .xml, .ann with .txt, .jsonl, .json of MIST, or .text with .info or .phi",
             ));
         }
         1 => {}
@@ -206,6 +250,12 @@ fn files_of(folder: &Path, format: Option<Format>) -> Result<Vec<PathBuf>, Corpu
         // One file of a pair represents both; a missing partner is reported when the pair is read.
         files.iter_mut().for_each(|file| {
             file.set_extension("ann");
+        });
+    }
+    if files.iter().any(|file| extension(file) == Some("text")) {
+        // The notes stand for their output, as above.
+        files.iter_mut().for_each(|file| {
+            file.set_extension("text");
         });
     }
     files.sort();

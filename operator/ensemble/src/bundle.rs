@@ -311,6 +311,19 @@ impl Part {
     /// [`BundleError::Manifest`], naming the member and the key.
     pub fn config(&self, folder: &Path) -> Result<MemberConfig, BundleError> {
         let mut table = self.member.clone();
+        // A bundle comes from elsewhere: it must neither run programs here nor send notes anywhere.
+        if let Some(key) = ["process", "service"]
+            .into_iter()
+            .find(|key| table.contains_key(*key))
+        {
+            return Err(BundleError::Manifest {
+                path: folder.join(MANIFEST),
+                message: format!(
+                    "member `{}`: key `{key}`: a bundle cannot start or ask a tool; list the members in `engine.members` instead",
+                    self.name
+                ),
+            });
+        }
         if let Some(toml::Value::String(path)) = table.get_mut("path") {
             *path = folder.join(&*path).to_string_lossy().into_owned();
         }

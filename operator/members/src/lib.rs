@@ -16,6 +16,7 @@ pub mod training;
 mod tuning;
 
 pub use lethe_linear::pos::read_tsv;
+pub use lethe_taggers::external::stop_all as stop_tools;
 pub use mixture::{Brier, Learned, Probabilistic, Weight, Weighted, WeightedError, Widened, together};
 pub use model::{Model, ModelConfig, OpenError, open, probabilistic};
 pub use predict::{PredictError, predict};

@@ -87,6 +87,8 @@ impl MemberConfig {
     /// [`BuildError`] if it cannot be read.
     pub fn digest(&self) -> Result<Option<String>, BuildError> {
         Ok(match self {
+            // A live tool has no file; its version is among its settings.
+            Self::Rule(RuleConfig::External(config)) if config.is_live() => None,
             Self::Rule(RuleConfig::External(config)) => {
                 Some(config.fingerprint().map_err(registry::BuildError::from)?)
             }
@@ -250,7 +252,6 @@ mod tests {
                 "kind = \"known\"\nname = \"x\"",
                 "unknown field `name`, expected `typos` or `initials`",
             ),
-            ("kind = \"external\"\nname = \"x\"", "missing field `path`"),
             ("kind = \"transformer\"\ncolour = 3", "unknown field `colour`"),
         ] {
             let error = toml::from_str::<MemberConfig>(bad).unwrap_err();

@@ -1,22 +1,34 @@
 //! `external`: the predictions of another tool, for instance MIST, PhysioNet's deid or a hosted service.
 //!
-//! The tool runs elsewhere on the same notes; its output, in any format of [`lethe_corpus`], is a member of
-//! the ensemble. Predictions belong to a note by its id, and their text must equal the note's byte for byte:
-//! spans of another version of a note would redact the wrong words.
+//! There are three ways: a finished file of predictions (`path`), a process that answers note by note over pipes
+//! (`process`), and a service that is asked over HTTP (`service`). A note without usable predictions is
+//! quarantined; it never passes with the tool's votes missing.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+#[cfg(feature = "http")]
+mod http;
+mod labels;
+mod live;
+mod predictions;
+mod process;
+mod protocol;
+
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use lethe_core::{
-    Annotation, AnnotationError, Annotations, LabelError, LabelId, LabelSet, NoteBatch, RowKind, TagError,
-    Tagger, hex,
-};
-use lethe_corpus::{CorpusError, Document, Format};
+use lethe_core::{AnnotationError, LabelError, LabelSet, Tagger};
+use lethe_corpus::{CorpusError, Format};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
-/// Settings of an `external` member.
+pub use live::Live;
+pub use predictions::External;
+pub use process::{ProcessConfig, stop_all};
+pub use protocol::Offsets;
+
+/// Settings of an `external` member. Exactly one of `path`, `process` and `service` is set.
+// Keys that cannot change an answer are not serialised: the serialised form is the member's part of the
+// fingerprint.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExternalConfig {
@@ -24,9 +36,24 @@ pub struct ExternalConfig {
     #[schemars(extend("examples" = ["mist"]))]
     pub name: String,
     /// A file of predictions, or a folder of them. Lethe reads all of it at the start.
+    #[serde(default)]
     #[schemars(extend("examples" = ["predictions/mist"]))]
-    pub path: PathBuf,
-    /// The format of the predictions. By default their content determines it.
+    pub path: Option<PathBuf>,
+    /// A process that answers note by note over pipes.
+    #[serde(default)]
+    pub process: Option<ProcessConfig>,
+    /// A service that answers note by note over HTTP.
+    #[serde(default)]
+    pub service: Option<ServiceConfig>,
+    /// The tool's version, required with `process` and `service`. It is a part of the fingerprint, so change it
+    /// whenever the tool's answers may change. If an answer names a version, it must be this one.
+    #[serde(default)]
+    #[schemars(extend("examples" = ["2.0.4"]))]
+    pub version: Option<String>,
+    /// The unit of `start` and `end` in the answers of a `process` or `service`. Default: `chars`.
+    #[serde(default)]
+    pub offsets: Option<Offsets>,
+    /// The format of the predictions in `path`. By default their content determines it.
     #[serde(default)]
     pub format: Option<Format>,
     /// The engine's label for each label of the tool. A label that is not named here keeps its name, or maps
@@ -34,9 +61,47 @@ pub struct ExternalConfig {
     #[serde(default)]
     #[schemars(extend("examples" = [{ "PERSON": "PATIENT" }]))]
     pub labels: BTreeMap<String, String>,
-    /// How to treat a note without a prediction.
+    /// How to treat a note without a prediction in `path`.
     #[serde(default)]
     pub missing: Missing,
+}
+
+/// A service that is asked over HTTP: one POST for each note.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ServiceConfig {
+    /// The address that Lethe posts each note to. Outside of this machine it must begin with `https://`.
+    #[schemars(extend("examples" = ["http://127.0.0.1:7801/annotate"]))]
+    pub url: String,
+    /// A file with a bearer token, which Lethe sends with each request and reads anew each time.
+    #[serde(default, skip_serializing)]
+    #[schemars(extend("examples" = ["/run/secrets/mist-token"]))]
+    pub token_file: Option<PathBuf>,
+    /// A file of certificates (PEM) that Lethe trusts in addition to those of the system.
+    #[serde(default, skip_serializing)]
+    #[schemars(extend("examples" = ["/etc/ssl/hospital-ca.pem"]))]
+    pub ca: Option<PathBuf>,
+    /// Whether to send notes unencrypted to another machine.
+    #[serde(default, skip_serializing)]
+    pub plain_http: bool,
+    /// How many notes to ask about at the same time. Default: one for each CPU core.
+    #[serde(default, skip_serializing)]
+    #[schemars(extend("examples" = [4]))]
+    pub requests: Option<usize>,
+    /// The time limit for the answer to one note.
+    #[serde(default = "timeout_seconds", skip_serializing)]
+    pub timeout_seconds: u64,
+    /// How often Lethe tries to reach the service again, with growing pauses, before it quarantines a note.
+    #[serde(default = "restarts", skip_serializing)]
+    pub retries: u32,
+}
+
+pub(super) fn timeout_seconds() -> u64 {
+    30
+}
+
+pub(super) fn restarts() -> u32 {
+    10
 }
 
 /// What becomes of a note that has no prediction.
@@ -108,176 +173,83 @@ pub enum ExternalError {
         /// The problem with it.
         source: AnnotationError,
     },
+    /// The settings of the member contradict each other, or cannot be used.
+    #[error("member `{member}`: key `{key}`: {problem}")]
+    Setting {
+        /// The member's name.
+        member: String,
+        /// The key within the member's table.
+        key: &'static str,
+        /// The problem, and what to do.
+        problem: String,
+    },
 }
 
 impl ExternalConfig {
-    /// Reads the predictions.
+    /// Builds the member. A process is started, and a service asked, when the first note needs it.
     ///
     /// # Errors
     /// [`ExternalError`], naming the member, and the file and line or the key.
-    pub fn build(&self, labels: &LabelSet) -> Result<External, ExternalError> {
-        let documents = self.documents()?;
-        let mut places = HashMap::new();
-        for (label, target) in &self.labels {
-            let id = labels.by_name(target).ok_or_else(|| ExternalError::Target {
-                member: self.name.clone(),
-                label: label.clone(),
-                target: target.clone(),
-                set: labels.id().to_owned(),
-                near: labels.did_you_mean(target),
-            })?;
-            places.insert(label.clone(), id);
+    pub fn member(&self, labels: &LabelSet) -> Result<Arc<dyn Tagger>, ExternalError> {
+        self.check()?;
+        if self.is_live() {
+            return Ok(Arc::new(Live::new(self, labels)?));
         }
-        let mut predictions = HashMap::with_capacity(documents.len());
-        for (i, document) in documents.into_iter().enumerate() {
-            let prediction = self.prediction(i + 1, &document, &mut places, labels)?;
-            predictions.insert(document.id, prediction);
-        }
-        Ok(External {
-            name: self.name.clone(),
-            missing: self.missing,
-            predictions,
-            labels: places.into_values().collect(),
-        })
+        Ok(Arc::new(self.build(labels)?))
     }
 
-    /// Returns a digest of the predictions themselves, for the fingerprint of a configuration: other
-    /// predictions under the same path are a different member.
-    ///
-    /// # Errors
-    /// [`ExternalError::Corpus`].
-    pub fn fingerprint(&self) -> Result<String, ExternalError> {
-        let documents = self.documents()?;
-        let mut hash = Sha256::new_with_prefix(lethe_corpus::digest(&documents));
-        for mark in documents.iter().flat_map(|document| &document.marks) {
-            // No score has these bits, which are a NaN.
-            hash.update(mark.score.map_or(u32::MAX, f32::to_bits).to_le_bytes());
-        }
-        Ok(hex(&hash.finalize()))
+    /// Returns whether the tool is asked while notes stream.
+    pub const fn is_live(&self) -> bool {
+        self.process.is_some() || self.service.is_some()
     }
 
-    fn documents(&self) -> Result<Vec<Document>, ExternalError> {
-        lethe_corpus::read(&self.path, self.format).map_err(|source| ExternalError::Corpus {
+    /// Checks that the keys fit together.
+    fn check(&self) -> Result<(), ExternalError> {
+        let ways = [
+            ("path", self.path.is_some()),
+            ("process", self.process.is_some()),
+            ("service", self.service.is_some()),
+        ];
+        let mut given = ways.iter().filter(|(_, given)| *given);
+        match (given.next(), given.next()) {
+            (Some(_), None) => {}
+            (None, _) => {
+                return Err(self.setting("path", "missing; set one of `path`, `process` and `service`"));
+            }
+            (Some(_), Some(&(key, _))) => {
+                return Err(self.setting(key, "set only one of `path`, `process` and `service`"));
+            }
+        }
+        if self.is_live() {
+            if self
+                .version
+                .as_ref()
+                .is_none_or(|version| version.trim().is_empty())
+            {
+                return Err(self.setting(
+                    "version",
+                    "missing; name the version of the tool, which the fingerprint of the output depends on",
+                ));
+            }
+            let file_only = [
+                ("format", self.format.is_some()),
+                ("missing", self.missing != Missing::Fail),
+            ];
+            if let Some(&(key, _)) = file_only.iter().find(|(_, given)| *given) {
+                return Err(self.setting(key, "is for predictions in `path` only; leave it out"));
+            }
+        } else if self.offsets.is_some() {
+            return Err(self.setting("offsets", "is for `process` and `service` only; leave it out"));
+        }
+        Ok(())
+    }
+
+    fn setting(&self, key: &'static str, problem: impl Into<String>) -> ExternalError {
+        ExternalError::Setting {
             member: self.name.clone(),
-            source,
-        })
-    }
-
-    fn prediction(
-        &self,
-        number: usize,
-        document: &Document,
-        places: &mut HashMap<String, LabelId>,
-        labels: &LabelSet,
-    ) -> Result<Prediction, ExternalError> {
-        let mut found = Vec::with_capacity(document.marks.len());
-        for mark in &document.marks {
-            let label = match places.get(&mark.label) {
-                Some(&label) => label,
-                None => {
-                    let own = labels
-                        .by_name(&mark.label)
-                        .map_or_else(|| labels.resolve(&mark.label), Ok);
-                    let label = own.map_err(|source| ExternalError::Label {
-                        member: self.name.clone(),
-                        label: mark.label.clone(),
-                        source,
-                    })?;
-                    places.insert(mark.label.clone(), label);
-                    label
-                }
-            };
-            let score = mark.score.unwrap_or(1.0);
-            if !(0.0..=1.0).contains(&score) {
-                return Err(ExternalError::Score {
-                    member: self.name.clone(),
-                    document: number,
-                    span: mark.span,
-                });
-            }
-            // Tools include blanks around a name in their spans; trimming loses nothing.
-            let span = mark.span.trimmed(&document.text);
-            if !span.is_empty() {
-                found.push(Annotation {
-                    span,
-                    label,
-                    score,
-                    rule: "",
-                });
-            }
+            key,
+            problem: problem.into(),
         }
-        let annotations = Annotations::new(&document.text, found).map_err(|source| ExternalError::Span {
-            member: self.name.clone(),
-            document: number,
-            source,
-        })?;
-        Ok(Prediction {
-            text: digest(&document.text),
-            annotations,
-        })
-    }
-}
-
-/// An `external` member.
-pub struct External {
-    name: String,
-    missing: Missing,
-    predictions: HashMap<String, Prediction>,
-    /// The labels of which the tool predicted a span, or that the configuration names.
-    labels: BTreeSet<LabelId>,
-}
-
-/// The tool's predictions for a note. The text itself is not kept.
-struct Prediction {
-    text: [u8; 32],
-    annotations: Annotations,
-}
-
-fn digest(text: &str) -> [u8; 32] {
-    Sha256::digest(text.as_bytes()).into()
-}
-
-impl External {
-    /// Returns the number of notes with predictions.
-    pub fn len(&self) -> usize {
-        self.predictions.len()
-    }
-
-    /// Returns whether there are no predictions.
-    pub fn is_empty(&self) -> bool {
-        self.predictions.is_empty()
-    }
-
-    fn note(&self, batch: &NoteBatch, row: usize) -> Result<Annotations, TagError> {
-        if batch.row_kind(row) != RowKind::Note {
-            return Ok(Annotations::default());
-        }
-        match batch.note_id(row).and_then(|id| self.predictions.get(id)) {
-            Some(prediction) if prediction.text == digest(batch.note(row).text) => {
-                Ok(prediction.annotations.clone())
-            }
-            Some(_) => Err(TagError::Failed(
-                "an external tool's prediction for this note has a different text",
-            )),
-            None if self.missing == Missing::Nothing => Ok(Annotations::default()),
-            None => Err(TagError::Failed(
-                "an external tool has no prediction for this note's id",
-            )),
-        }
-    }
-}
-
-impl Tagger for External {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn tag(&self, batch: &NoteBatch) -> Vec<Result<Annotations, TagError>> {
-        (0..batch.len()).map(|row| self.note(batch, row)).collect()
-    }
-
-    fn is_trained_on(&self, label: LabelId) -> bool {
-        self.labels.contains(&label)
     }
 }
 

@@ -81,7 +81,7 @@ impl RuleConfig {
             Self::Pattern(config) => Arc::new(OncePerBatch::new(config.build(labels)?, key())),
             Self::Context(config) => Arc::new(OncePerBatch::new(config.build(labels, dictionary)?, key())),
             Self::Gazetteer(config) => Arc::new(OncePerBatch::new(config.build(labels, dictionary)?, key())),
-            Self::External(config) => Arc::new(config.build(labels)?),
+            Self::External(config) => config.member(labels)?,
             Self::Phrases(config) => Arc::new(config.build(labels)?),
         })
     }
@@ -143,8 +143,45 @@ mod tests {
         let refused = member.build(&LabelSet::meddocan(), &Dictionary::builtin());
         let message = refused.err().map(|error| error.to_string()).unwrap_or_default();
         assert!(message.starts_with("member `mist`: nowhere"), "{message}");
+        for (keys, told) in [
+            ("", "key `path`: missing; set one of"),
+            (
+                "path = \"a\"\nprocess = { command = [\"a\"] }",
+                "key `process`: set only one of",
+            ),
+            ("path = \"a\"\noffsets = \"bytes\"", "key `offsets`: is for"),
+            ("process = { command = [\"a\"] }", "key `version`: missing"),
+            (
+                "version = \"1\"\nmissing = \"nothing\"\nprocess = { command = [\"a\"] }",
+                "key `missing`: is for",
+            ),
+            (
+                "version = \"1\"\nprocess = { command = [] }",
+                "key `process.command`: names no program",
+            ),
+            (
+                "version = \"1\"\nprocess = { command = [\"./a\"] }",
+                "key `process.command`: names its program by",
+            ),
+            (
+                "version = \"1\"\nprocess = { command = [\"a\"], timeout_seconds = 0 }",
+                "key `process`: a time limit",
+            ),
+            (
+                "version = \"1\"\nlabels = { A = \"PATIEN\" }\nprocess = { command = [\"a\"] }",
+                "did you mean `PATIENT`",
+            ),
+        ] {
+            let member = format!("kind = \"external\"\nname = \"mist\"\n{keys}");
+            let member: RuleConfig = toml::from_str(&member).unwrap();
+            let refused = member.build(&LabelSet::i2b2_2014(), &Dictionary::builtin());
+            let message = refused.err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(
+                message.starts_with("member `mist`: ") && message.contains(told),
+                "{keys}: {message}"
+            );
+        }
         for (bad, told) in [
-            ("kind = \"external\"\nname = \"mist\"", "path"),
             (
                 "kind = \"external\"\nname = \"a\"\npath = \"b\"\nformat = \"conll\"",
                 "conll",

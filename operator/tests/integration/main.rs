@@ -17,6 +17,7 @@ mod credential_reload;
 mod end_to_end;
 mod ensemble;
 mod erase;
+mod external_tool;
 mod fatal;
 mod faults;
 mod fields;

@@ -128,6 +128,12 @@ impl Report {
 
     fn engine(&mut self, built: &BuiltEngine) -> io::Result<()> {
         self.line("members", built.engine.members().join(", "))?;
+        if self.connect {
+            match built.engine.prepare() {
+                Ok(lines) => lines.into_iter().try_for_each(|line| self.line("", line))?,
+                Err(error) => self.wrong.push(error),
+            }
+        }
         self.line("labels", &built.labels)?;
         self.line("dictionary", &built.dictionary)?;
         if let Some(mode) = built.mode {

@@ -46,7 +46,9 @@ pub(crate) fn built(
             ..Config::default()
         },
     };
-    config.with_policy(policy)?.engine.build()
+    let built = config.with_policy(policy)?.engine.build()?;
+    built.prepare()?;
+    Ok(built)
 }
 
 /// Reads a file as text, or standard input for `-`.

@@ -42,6 +42,7 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<()> {
     })?;
     let runtime = runtime()?;
     let built = config.engine.build()?;
+    built.prepare()?;
     config.check_names(built.mode)?;
     built.announce();
     let (cluster_id, topic_ids) = match source {

@@ -126,6 +126,17 @@ pub(crate) struct BuiltEngine {
 }
 
 impl BuiltEngine {
+    /// Starts and tries what members need outside of the program, such as an external tool.
+    ///
+    /// # Errors
+    /// A usage error that names the member.
+    pub(crate) fn prepare(&self) -> anyhow::Result<()> {
+        let tried = self.engine.prepare();
+        tried
+            .map(drop)
+            .map_err(|error| usage(format!("key `engine.members`: {error}")))
+    }
+
     /// Logs which members vote and by which policy, in one line.
     pub(crate) fn announce(&self) {
         tracing::info!(

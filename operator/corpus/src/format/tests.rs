@@ -77,6 +77,36 @@ fn a_folder_of_two_formats_or_of_none_is_refused_unless_one_is_named() {
 }
 
 #[test]
+fn outputs_of_other_tools_are_detected_unless_files_of_another_format_are_there() {
+    let mat = "{\"asets\": [], \"signal\": \"x\"}";
+    let detected = |files: &[(&str, &str)]| detect(folder(files).path()).unwrap();
+    assert_eq!(detected(&[("a.json", mat)]), Some(Format::MatJson));
+    assert_eq!(
+        detected(&[("a.json", "{\"doc_id\":\"j\",\"text\":\"x\"}")]),
+        Some(Format::Jsonl)
+    );
+    let record = "START_OF_RECORD=1||||2||||\nx\n||||END_OF_RECORD\n";
+    let files = [
+        ("a.text", record),
+        ("a.info", "Patient 1\tNote 2\n"),
+        ("a.phi", ""),
+    ];
+    assert_eq!(detected(&files), Some(Format::PhysionetDeid));
+    assert_eq!(ids(&files, None).unwrap(), ["1-2"]);
+    assert_eq!(ids(&[("a.json", mat)], None).unwrap(), ["a"]);
+    let lines = "{\"doc_id\":\"j\",\"text\":\"x\"}\n";
+    assert_eq!(
+        ids(&[("x.jsonl", lines), ("a.json", mat), ("b.text", "x")], None).unwrap(),
+        ["j"]
+    );
+    assert!(
+        ids(&[("a.json", mat), ("b.text", "x")], None)
+            .unwrap_err()
+            .contains("more than one format")
+    );
+}
+
+#[test]
 fn a_file_that_is_not_there_or_of_no_format_is_refused_by_name() {
     let folder = folder(&[("a.csv", "Secret,1")]);
     let missing = read(&folder.path().join("none.xml"), None)
@@ -182,10 +212,12 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let head = ["", "<a><TEXT>", "<a><RECORD ID='1'><TEXT>", "<a><TEXT>x</TEXT><TAGS><X ", "{\"text\":"][head];
         let content = [head.as_bytes(), &bytes].concat();
-        for name in ["a.xml", "a.jsonl", "a.ann"] {
+        for name in ["a.xml", "a.jsonl", "a.ann", "a.json", "a.info", "a.phi"] {
             let path = folder.path().join(name);
             std::fs::write(&path, &content).unwrap();
             std::fs::write(folder.path().join("a.txt"), &bytes).unwrap();
+            let record = [b"START_OF_RECORD=1||||1||||\n".as_slice(), &bytes, b"||||END_OF_RECORD"].concat();
+            std::fs::write(folder.path().join("a.text"), record).unwrap();
             for format in Format::all() {
                 if let Ok(documents) = read(&path, Some(format)) {
                     for document in documents {

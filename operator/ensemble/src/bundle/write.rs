@@ -133,3 +133,24 @@ pub(super) fn copy_model(from: &Path, to: &Path) -> Result<(), BundleError> {
     }
     manifest.write(to, &files).map_err(refused)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_that_would_start_or_ask_a_tool_is_refused() {
+        for (key, settings) in [
+            ("process", "process = { command = [\"true\"] }"),
+            ("service", "service = { url = \"https://example.org\" }"),
+        ] {
+            let member = format!("kind = \"external\"\nname = \"tool\"\nversion = \"1\"\n{settings}");
+            let part = Part::of("tool", toml::from_str(&member).unwrap());
+            let message = part.config(Path::new("b")).unwrap_err().to_string();
+            assert!(
+                message.contains(&format!("member `tool`: key `{key}`: a bundle cannot")),
+                "{message}"
+            );
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Files of predictions and their effect.
 
-use lethe_core::{Coordinates, NoteEvent, QuarantineCode, Record, Span};
-use lethe_corpus::{Mark, write_jsonl};
+use lethe_core::{Coordinates, NoteBatch, NoteEvent, QuarantineCode, Record, Span};
+use lethe_corpus::{Document, Mark, write_jsonl};
 
 use super::*;
 use crate::conformance::{AWKWARD, SAMPLE};
@@ -9,7 +9,11 @@ use crate::conformance::{AWKWARD, SAMPLE};
 fn config(path: PathBuf) -> ExternalConfig {
     ExternalConfig {
         name: "mist".to_owned(),
-        path,
+        path: Some(path),
+        process: None,
+        service: None,
+        version: None,
+        offsets: None,
         format: None,
         labels: BTreeMap::from([("PERSON".to_owned(), "PATIENT".to_owned())]),
         missing: Missing::Fail,
@@ -109,7 +113,7 @@ fn other_predictions_under_the_same_path_have_another_fingerprint() {
     let mut documents = [document("a", "Ana", &[(0, 3, "PERSON")])];
     for score in [None, Some(0.5), Some(0.25)] {
         documents[0].marks[0].score = score;
-        write_jsonl(&config.path, &documents).unwrap();
+        write_jsonl(config.path.as_deref().unwrap(), &documents).unwrap();
         assert_eq!(config.fingerprint().unwrap(), config.fingerprint().unwrap());
         assert_eq!(config.fingerprint().unwrap().len(), 64);
         seen.insert(config.fingerprint().unwrap());
@@ -177,7 +181,9 @@ fn labels_without_a_place_odd_scores_and_files_that_are_not_there_are_refused_by
     let mut odd = documents.clone();
     odd[0].marks[0].score = Some(1.5);
     assert!(refused(&odd, &|_| {}).contains("document 1 (counted from 1), span 0..3: a score"));
-    let gone = refused(&documents, &|config| config.path = PathBuf::from("nowhere.jsonl"));
+    let gone = refused(&documents, &|config| {
+        config.path = Some(PathBuf::from("nowhere.jsonl"))
+    });
     assert!(gone.starts_with("member `mist`: nowhere.jsonl: "), "{gone}");
     let none = LabelSet::parse(
         "id = \"x\"\nversion = 1\n[[label]]\nname = \"PATIENT\"\ncategory = \"NAME\"\nhipaa = \"A\"\n",

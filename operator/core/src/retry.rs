@@ -10,7 +10,7 @@ use std::time::Duration;
 ///
 /// ```
 /// use std::time::Duration;
-/// use lethe_connectors::Backoff;
+/// use lethe_core::Backoff;
 ///
 /// let mut backoff = Backoff::new("notes/3").attempts(3);
 /// let (first, second) = (backoff.pause().unwrap(), backoff.pause().unwrap());
