@@ -164,8 +164,8 @@ pub fn read(path: &Path, format: Option<Format>) -> Result<Vec<Document>, Corpus
     Ok(documents)
 }
 
-/// Returns the format in which [`read`] would read a file, or the first file of a folder, without being told one;
-/// `None` for a folder without files.
+/// Returns the format that [`read`] detects in a file, or in the first file of a folder; `None` for a folder without
+/// files.
 ///
 /// # Errors
 /// As [`read`].

@@ -1,7 +1,7 @@
 //! `external`: the predictions of another tool, for instance MIST, PhysioNet's deid or a hosted service.
 //!
 //! There are three ways: a finished file of predictions (`path`), a process that answers note by note over pipes
-//! (`process`), and a service that is asked over HTTP (`service`). A note without usable predictions is
+//! (`process`), and a service over HTTP (`service`). A note without usable predictions is
 //! quarantined; it never passes with the tool's votes missing.
 
 #[cfg(feature = "http")]
@@ -66,14 +66,14 @@ pub struct ExternalConfig {
     pub missing: Missing,
 }
 
-/// A service that is asked over HTTP: one POST for each note.
+/// A service that answers over HTTP: one POST for each note.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ServiceConfig {
     /// The address that Lethe posts each note to. Outside of this machine it must begin with `https://`.
     #[schemars(extend("examples" = ["http://127.0.0.1:7801/annotate"]))]
     pub url: String,
-    /// A file with a bearer token, which Lethe sends with each request and reads anew each time.
+    /// A file with a bearer token, which Lethe reads and sends with each request.
     #[serde(default, skip_serializing)]
     #[schemars(extend("examples" = ["/run/secrets/mist-token"]))]
     pub token_file: Option<PathBuf>,

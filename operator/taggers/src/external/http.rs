@@ -142,7 +142,7 @@ async fn post(client: &Client, url: Url, token: Option<String>, body: Vec<u8>) -
     Ok(answer)
 }
 
-/// Returns the fault of a status. The body may quote the note, so that only the number is told.
+/// Returns the fault of a status. The body may quote the note, so that only the number is reported.
 fn refused(status: StatusCode) -> Fault {
     let number = status.as_u16();
     let what = match status {

@@ -1,8 +1,8 @@
 //! A tool that is asked while notes stream: connections, restarts, and what becomes of a failure.
 //!
-//! A new connection is first asked about an invented sentence. So a tool that does not work at all is told from
-//! one that fails on a note: the first is started again with growing pauses, the second gets the note once more
-//! if it ended, and then the note is quarantined.
+//! A new connection is first asked about an invented sentence. So a tool that does not work at all is
+//! distinguished from one that fails on a note: the first is started again with growing pauses, the second gets the
+//! note once more if it ended, and then the note is quarantined.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -224,7 +224,7 @@ impl Live {
         self.reader.read(&answer, id, text, &mut labels)
     }
 
-    /// Takes an idle connection, or the right to open one. Waits while all are busy: each is given back after one
+    /// Takes an idle connection, or the right to open one. Waits while all are busy: each returns after one
     /// note, whose time is limited.
     fn take(&self) -> Seat<'_> {
         let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
