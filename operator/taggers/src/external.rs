@@ -83,6 +83,7 @@ pub struct ServiceConfig {
     pub ca: Option<PathBuf>,
     /// Whether to send notes unencrypted to another machine.
     #[serde(default, skip_serializing)]
+    #[schemars(extend("default" = false))]
     pub plain_http: bool,
     /// How many notes to ask about at the same time. Default: one for each CPU core.
     #[serde(default, skip_serializing)]
@@ -90,9 +91,11 @@ pub struct ServiceConfig {
     pub requests: Option<usize>,
     /// The time limit for the answer to one note.
     #[serde(default = "timeout_seconds", skip_serializing)]
+    #[schemars(extend("default" = timeout_seconds()))]
     pub timeout_seconds: u64,
     /// How often Lethe tries to reach the service again, with growing pauses, before it quarantines a note.
     #[serde(default = "restarts", skip_serializing)]
+    #[schemars(extend("default" = restarts()))]
     pub retries: u32,
 }
 

@@ -53,12 +53,15 @@ pub struct ProcessConfig {
     pub processes: Option<usize>,
     /// The time limit for the first answer of a new process, to an invented sentence.
     #[serde(default = "start_seconds", skip_serializing)]
+    #[schemars(extend("default" = start_seconds()))]
     pub start_seconds: u64,
     /// The time limit for the answer to one note.
     #[serde(default = "timeout_seconds", skip_serializing)]
+    #[schemars(extend("default" = timeout_seconds()))]
     pub timeout_seconds: u64,
     /// How often Lethe tries to start the process again, with growing pauses, before it quarantines a note.
     #[serde(default = "restarts", skip_serializing)]
+    #[schemars(extend("default" = restarts()))]
     pub restarts: u32,
 }
 

@@ -214,3 +214,84 @@ fn only_settings_that_decide_an_answer_are_in_the_fingerprint() {
     let file = serde_json::json!({ "name": "tool", "path": "p", "labels": {}, "missing": "fail" });
     assert_eq!(digest("path = \"p\""), lethe_core::fingerprint(&file));
 }
+
+/// A service that cannot outlive its test.
+#[cfg(feature = "http")]
+struct Service(std::process::Child, String);
+
+#[cfg(feature = "http")]
+impl Service {
+    fn start(folder: &Path, arguments: &[&str]) -> Self {
+        let port = folder.join("port");
+        let mut command = std::process::Command::new("python3");
+        command.arg(TOOL).args(arguments).arg("--serve").arg(&port);
+        let child = command.stderr(std::process::Stdio::null()).spawn().unwrap();
+        for _ in 0..60_000 {
+            if port.exists() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let port = std::fs::read_to_string(port).unwrap();
+        Self(child, format!("http://127.0.0.1:{port}/annotate"))
+    }
+}
+
+#[cfg(feature = "http")]
+impl Drop for Service {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+#[cfg(feature = "http")]
+#[test]
+fn a_note_that_a_service_refuses_or_stalls_or_ends_on_fails_and_a_wrong_token_fails_the_check() {
+    let folder = tempfile::tempdir().unwrap();
+    let token = folder.path().join("token");
+    std::fs::write(&token, "quiet-token\n").unwrap();
+    let last = words(&["Quill"]);
+    for (mode, keys, second, third) in [
+        ("none", "", words(&["Lindqvist"]), last.clone()),
+        ("refuse", "", Err(ToolFailure::Answer.into()), last.clone()),
+        ("range", "", Err(ToolFailure::Answer.into()), last.clone()),
+        (
+            "hang",
+            "timeout_seconds = 1",
+            Err(ToolFailure::Timeout.into()),
+            last,
+        ),
+        (
+            "crash",
+            "retries = 0",
+            Err(ToolFailure::Failed.into()),
+            Err(ToolFailure::Failed.into()),
+        ),
+    ] {
+        let word = if mode == "none" { "nothing" } else { "trouble" };
+        let served = tempfile::tempdir().unwrap();
+        let service = Service::start(served.path(), &["--token", "quiet-token", "--on", word, mode]);
+        let member = member_of(&format!(
+            "service = {{ url = {:?}, token_file = {token:?}, requests = 1, {keys} }}",
+            service.1
+        ));
+        assert_eq!(
+            tag(&member, &TEXTS),
+            [words(&["Okafor"]), second, third],
+            "{mode}"
+        );
+    }
+    let served = tempfile::tempdir().unwrap();
+    let service = Service::start(served.path(), &["--token", "another"]);
+    let member = member_of(&format!(
+        "service = {{ url = {:?}, token_file = {token:?} }}",
+        service.1
+    ));
+    let refused = member.prepare().unwrap_err();
+    assert!(
+        refused.contains("status 401; check `service.token_file`"),
+        "{refused}"
+    );
+    assert!(!refused.contains("quiet-token"), "{refused}");
+}
