@@ -32,31 +32,7 @@ pub(crate) fn read(path: &Path) -> Result<Document, CorpusError> {
         }
     }
     let text = content(&text_path)?;
-    let lines = content(&marks_path)?;
-    let mut claims = Vec::new();
-    for (i, line) in lines
-        .strip_prefix('\u{feff}')
-        .unwrap_or(&lines)
-        .lines()
-        .enumerate()
-    {
-        let line = line.strip_suffix('\r').unwrap_or(line);
-        match line.chars().next() {
-            Some('T') => claims.push(
-                claim(line, i + 1, claims.len())
-                    .ok_or_else(|| CorpusError::layout(&marks_path, i + 1, TEXT_BOUND))?,
-            ),
-            Some('#' | 'R' | 'E' | 'A' | 'M' | 'N' | '*') => {}
-            _ if line.trim().is_empty() => {}
-            _ => {
-                return Err(CorpusError::layout(
-                    &marks_path,
-                    i + 1,
-                    "not a line of the brat format",
-                ));
-            }
-        }
-    }
+    let claims = claims(&marks_path, &content(&marks_path)?)?;
     let mut readings = vec![Places::of(&text)];
     if text.contains("\r\n") {
         readings.push(Places::line_ends_once(&text));
@@ -69,6 +45,31 @@ pub(crate) fn read(path: &Path) -> Result<Document, CorpusError> {
     };
     document.sort();
     Ok(document)
+}
+
+/// Returns the text-bound annotations of an `.ann` file.
+pub(crate) fn claims(path: &Path, lines: &str) -> Result<Vec<Claim>, CorpusError> {
+    let mut claims = Vec::new();
+    for (i, line) in lines
+        .strip_prefix('\u{feff}')
+        .unwrap_or(lines)
+        .lines()
+        .enumerate()
+    {
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        match line.chars().next() {
+            Some('T') => claims.push(
+                claim(line, i + 1, claims.len())
+                    .ok_or_else(|| CorpusError::layout(path, i + 1, TEXT_BOUND))?,
+            ),
+            Some('#' | 'R' | 'E' | 'A' | 'M' | 'N' | '*') => {}
+            _ if line.trim().is_empty() => {}
+            _ => {
+                return Err(CorpusError::layout(path, i + 1, "not a line of the brat format"));
+            }
+        }
+    }
+    Ok(claims)
 }
 
 const TEXT_BOUND: &str = "not `T1<TAB>LABEL START END<TAB>TEXT`";

@@ -67,11 +67,19 @@ pub enum LineError {
         /// The kind of error; the parser's own message could quote the text.
         category: serde_json::error::Category,
     },
+    /// The file is not JSON.
+    #[error("column {column}: not valid JSON ({category:?} error)")]
+    NotJson {
+        /// The column, from 1.
+        column: usize,
+        /// The kind of error; the parser's own message could quote the text.
+        category: serde_json::error::Category,
+    },
     /// The XML is not well formed, or does not have the expected layout.
     #[error("{0}")]
     Layout(&'static str),
     /// A span does not lie in its document's text.
-    #[error("{which} ({start}..{end} in code points) is not a span of the text, which has {len} code points")]
+    #[error("{which} ({start}..{end} in {unit}) is not a span of the text, which has {len} {unit}")]
     Span {
         /// Which annotation.
         which: String,
@@ -79,11 +87,25 @@ pub enum LineError {
         start: usize,
         /// Its end.
         end: usize,
-        /// The text's length in code points.
+        /// What the offsets count.
+        unit: &'static str,
+        /// The text's length in these units.
         len: usize,
     },
+    /// A span begins or ends inside a character.
+    #[error("{which} ({start}..{end} in {unit}) cuts a character")]
+    Cut {
+        /// Which annotation.
+        which: String,
+        /// Its start.
+        start: usize,
+        /// Its end.
+        end: usize,
+        /// What the offsets count.
+        unit: &'static str,
+    },
     /// The annotation quotes its text, and the document has other text there.
-    #[error("{which} ({start}..{end} in code points): its text does not match the text at these offsets")]
+    #[error("{which} ({start}..{end} in {unit}): its text does not match the text at these offsets")]
     Text {
         /// Which annotation.
         which: String,
@@ -91,6 +113,8 @@ pub enum LineError {
         start: usize,
         /// Its end.
         end: usize,
+        /// What the offsets count.
+        unit: &'static str,
     },
 }
 

@@ -263,7 +263,7 @@ fn files_of(folder: &Path, format: Option<Format>) -> Result<Vec<PathBuf>, Corpu
     Ok(files)
 }
 
-fn extension(path: &Path) -> Option<&str> {
+pub(crate) fn extension(path: &Path) -> Option<&str> {
     path.extension()?.to_str()
 }
 

@@ -24,10 +24,27 @@ use crate::xml::{Element, Piece, Text, Xml};
 /// Reads a file. The document's id is the file's name; one called `NNN-MM` belongs to patient `NNN`, as in
 /// the 2014 track.
 pub(crate) fn read(path: &Path) -> Result<Document, CorpusError> {
-    let source = content(path)?;
-    let mut xml = Xml::new(path, &source);
-    if xml.child()?.is_none() {
-        return Err(xml.error("no element"));
+    let (text, claims) = parts(path, &content(path)?)?;
+    let (text, readings) = text.finish();
+    let id = file_name(path)?;
+    let mut document = Document {
+        patient: patient(&id).map(str::to_owned),
+        marks: settle(path, &text, &readings, &claims)?,
+        id,
+        text,
+    };
+    document.sort();
+    Ok(document)
+}
+
+/// Returns the text and the annotations of a file.
+pub(crate) fn parts(path: &Path, source: &str) -> Result<(Text, Vec<Claim>), CorpusError> {
+    let mut xml = Xml::new(path, source);
+    match xml.child()? {
+        None => return Err(xml.error("no element")),
+        // Philter writes the words of its `text` attributes as they are.
+        Some(root) if root.name == "Philter" => xml.keep_bare_references(),
+        Some(_) => {}
     }
     let (mut text, mut claims) = (None, None);
     while let Some(element) = xml.child()? {
@@ -46,16 +63,7 @@ pub(crate) fn read(path: &Path) -> Result<Document, CorpusError> {
     }
     let text = text.ok_or_else(|| xml.error("no element `TEXT`"))?;
     let claims = claims.ok_or_else(|| xml.error("no element `TAGS`"))?;
-    let (text, readings) = text.finish();
-    let id = file_name(path)?;
-    let mut document = Document {
-        patient: patient(&id).map(str::to_owned),
-        marks: settle(path, &text, &readings, &claims)?,
-        id,
-        text,
-    };
-    document.sort();
-    Ok(document)
+    Ok((text, claims))
 }
 
 fn whole_text(xml: &mut Xml<'_>) -> Result<Text, CorpusError> {

@@ -19,6 +19,7 @@ mod offsets;
 mod physionet;
 mod places;
 mod rename;
+mod spans;
 mod strict;
 mod xml;
 
@@ -33,4 +34,5 @@ pub use jsonl::{Marked, marks_of, read_jsonl, write_jsonl};
 pub use merge::{Joined, MergeError, Source, merge, source};
 pub use offsets::{Predicted, read_offsets, write_offsets};
 pub use rename::{Rename, RenameError};
+pub use spans::{NoteSpans, OffsetUnit, SpanFormat, read_spans};
 pub use strict::Counts;

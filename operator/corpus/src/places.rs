@@ -14,14 +14,30 @@ use crate::error::{CorpusError, LineError};
 use crate::{Document, Mark};
 
 /// The byte at which each code point begins, as an annotator counted them; then the end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Places(Vec<usize>);
+#[derive(Clone, Debug)]
+pub(crate) struct Places {
+    starts: Vec<usize>,
+    /// What was counted, for messages.
+    unit: &'static str,
+}
+
+impl PartialEq for Places {
+    /// Two ways of counting are equal if they give the same positions.
+    fn eq(&self, other: &Self) -> bool {
+        self.starts == other.starts
+    }
+}
+
+const CODE_POINTS: &str = "code points";
+
+/// Stands for a position inside a character, in units that are smaller than one.
+const INSIDE: usize = usize::MAX;
 
 impl Places {
     /// Counts every code point.
     pub(crate) fn of(text: &str) -> Self {
         let starts = text.char_indices().map(|(at, _)| at);
-        Self(starts.chain([text.len()]).collect())
+        Self::from_starts(starts.chain([text.len()]).collect())
     }
 
     /// Counts a CR LF once.
@@ -29,29 +45,49 @@ impl Places {
         let bytes = text.as_bytes();
         let second = |at: usize| bytes[at] == b'\n' && at > 0 && bytes[at - 1] == b'\r';
         let starts = text.char_indices().map(|(at, _)| at).filter(|&at| !second(at));
-        Self(starts.chain([text.len()]).collect())
+        Self::from_starts(starts.chain([text.len()]).collect())
     }
 
     /// Counts characters beyond the basic plane twice, as in Java and JavaScript.
     pub(crate) fn utf16(text: &str) -> Self {
-        let units = text
+        Self::units(text, "UTF-16 units", char::len_utf16)
+    }
+
+    /// Counts bytes of UTF-8.
+    pub(crate) fn bytes(text: &str) -> Self {
+        Self::units(text, "bytes", char::len_utf8)
+    }
+
+    fn units(text: &str, unit: &'static str, len: fn(char) -> usize) -> Self {
+        let starts = text
             .char_indices()
-            .flat_map(|(at, c)| std::iter::repeat_n(at, c.len_utf16()));
-        Self(units.chain([text.len()]).collect())
+            .flat_map(|(at, c)| std::iter::once(at).chain(std::iter::repeat_n(INSIDE, len(c) - 1)));
+        Self {
+            starts: starts.chain([text.len()]).collect(),
+            unit,
+        }
     }
 
     /// Uses starts that the caller counted.
     pub(crate) const fn from_starts(starts_and_end: Vec<usize>) -> Self {
-        Self(starts_and_end)
+        Self {
+            starts: starts_and_end,
+            unit: CODE_POINTS,
+        }
     }
 
     fn len(&self) -> usize {
-        self.0.len().saturating_sub(1)
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// Returns whether a position lies inside a character.
+    fn inside(&self, at: usize) -> bool {
+        self.starts.get(at) == Some(&INSIDE)
     }
 
     /// Returns the span between two code points; `None` if it is empty or out of range.
     fn span(&self, start: usize, end: usize) -> Option<Span> {
-        let span = Span::new(*self.0.get(start)?, *self.0.get(end)?).ok()?;
+        let span = Span::new(*self.starts.get(start)?, *self.starts.get(end)?).ok()?;
         (!span.is_empty()).then_some(span)
     }
 }
@@ -60,7 +96,7 @@ impl Places {
 /// boundaries.
 pub(crate) fn counted(document: &Document) -> Option<Vec<(usize, usize)>> {
     let places = Places::of(&document.text);
-    let place = |byte: usize| places.0.binary_search(&byte).ok();
+    let place = |byte: usize| places.starts.binary_search(&byte).ok();
     let marks = document.marks.iter();
     marks
         .map(|mark| Some((place(mark.span.start())?, place(mark.span.end())?)))
@@ -115,11 +151,21 @@ fn marks(path: &Path, text: &str, places: &Places, claims: &[Claim]) -> Result<V
         let mut found = String::new();
         for &(start, end) in &claim.parts {
             let span = places.span(start, end).ok_or_else(|| {
-                fault(LineError::Span {
-                    which: claim.which.clone(),
-                    start,
-                    end,
-                    len: places.len(),
+                let (which, unit) = (claim.which.clone(), places.unit);
+                fault(match places.inside(start) || places.inside(end) {
+                    true => LineError::Cut {
+                        which,
+                        start,
+                        end,
+                        unit,
+                    },
+                    false => LineError::Span {
+                        which,
+                        start,
+                        end,
+                        unit,
+                        len: places.len(),
+                    },
                 })
             })?;
             if !spans.is_empty() {
@@ -133,6 +179,7 @@ fn marks(path: &Path, text: &str, places: &Places, claims: &[Claim]) -> Result<V
             return Err(fault(LineError::Text {
                 which: claim.which.clone(),
                 start,
+                unit: places.unit,
                 end: claim.parts.last().map_or(end, |part| part.1),
             }));
         }
@@ -165,7 +212,7 @@ fn blank_between(text: &str, before: Span, after: Span) -> bool {
 
 /// Compares texts after XML's normalisation of attribute values (XML 1.0, 2.11 and 3.3.3): a line end is one
 /// character, and line ends and tabs are spaces. brat writes its text column in the same way.
-fn same(claimed: &str, found: &str) -> bool {
+pub(crate) fn same(claimed: &str, found: &str) -> bool {
     claimed == found || flat(claimed).eq(flat(found))
 }
 
@@ -236,6 +283,23 @@ mod tests {
             &[claim(&[(0, 3), (5, 9), (14, 17)], "Ana Ruiz Gil")],
         );
         assert_eq!(spans.unwrap(), ["Ana\n Ruiz", "Gil"]);
+    }
+
+    #[test]
+    fn a_position_inside_a_character_is_refused_in_bytes_and_utf16_units() {
+        let text = "👩 é Ruiz";
+        for (places, start, inside) in [
+            (Places::bytes(text), 8, 6),
+            (Places::utf16(text), 5, 1),
+            (Places::of(text), 4, usize::MAX),
+        ] {
+            let spans = found(text, &[places.clone()], &[claim(&[(start, start + 4)], "Ruiz")]);
+            assert_eq!(spans.unwrap(), ["Ruiz"]);
+            if inside < text.len() {
+                let error = found(text, &[places], &[claim(&[(inside, start + 4)], "Ruiz")]).unwrap_err();
+                assert!(error.to_string().ends_with("cuts a character"), "{error}");
+            }
+        }
     }
 
     #[test]

@@ -51,6 +51,8 @@ pub(crate) struct Xml<'a> {
     depth: usize,
     /// A byte, and its line.
     counted: (usize, usize),
+    /// Whether an attribute with a bare `&` keeps its characters.
+    bare: bool,
 }
 
 impl<'a> Xml<'a> {
@@ -66,7 +68,13 @@ impl<'a> Xml<'a> {
             reader,
             depth: 0,
             counted: (0, 1),
+            bare: false,
         }
+    }
+
+    /// Accepts attributes with a bare `&`, which some tools write, with their characters as they are.
+    pub(crate) const fn keep_bare_references(&mut self) {
+        self.bare = true;
     }
 
     /// Returns the current line.
@@ -110,7 +118,7 @@ impl<'a> Xml<'a> {
             match event {
                 Event::Start(start) | Event::Empty(start) => {
                     self.depth += 1;
-                    return element(&start, line).map(Piece::Open).map_err(wrong);
+                    return element(&start, line, self.bare).map(Piece::Open).map_err(wrong);
                 }
                 Event::End(_) => {
                     self.depth = self.depth.saturating_sub(1);
@@ -194,14 +202,18 @@ fn literal(bytes: std::borrow::Cow<'_, [u8]>) -> Result<&str, &'static str> {
     }
 }
 
-fn element(start: &BytesStart<'_>, line: usize) -> Result<Element, &'static str> {
+fn element(start: &BytesStart<'_>, line: usize, bare: bool) -> Result<Element, &'static str> {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).map_err(|_| "not UTF-8");
     let mut attributes = Vec::new();
     for attribute in start.attributes() {
         let attribute =
             attribute.map_err(|_| "not well-formed XML: an attribute without quotes, or a duplicate one")?;
         let raw = text(&attribute.value)?;
-        let value = unescape(&raw).map_err(|_| ENTITY)?.into_owned();
+        let value = match unescape(&raw) {
+            Ok(value) => value.into_owned(),
+            Err(_) if bare => raw.clone(),
+            Err(_) => return Err(ENTITY),
+        };
         attributes.push((text(attribute.key.as_ref())?, value));
     }
     Ok(Element {
