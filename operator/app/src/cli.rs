@@ -2,6 +2,7 @@
 
 mod adapt;
 mod bundle;
+mod compare;
 mod ensemble;
 mod erase;
 mod files;
@@ -18,6 +19,7 @@ pub(crate) use adapt::{
     AdaptCommand, CorrectionsArgs, FineTuneArgs, IncrementalArgs, MergeArgs, SelfTrainArgs, Unit,
 };
 pub(crate) use bundle::{BundleCommand, CreateArgs, ExportArgs, ShowArgs, SwapArgs};
+pub(crate) use compare::{CompareToolArgs, MissingNotes};
 pub(crate) use ensemble::{
     CompareArgs, EnsembleCommand, ExportOffsetsArgs, FitArgs, Method, ObjectiveArgs, PredictionArgs,
     PruneArgs, PublishArgs, RollBackArgs, VersionsArgs,
@@ -99,6 +101,11 @@ pub(crate) enum Command {
     Show(ShowNoteArgs),
     /// Explain why a word of a note was or was not redacted, member by member
     Explain(ExplainArgs),
+    /// Compare another tool's spans with Lethe's on the same notes, without gold, and list the differences
+    ///
+    /// Exit codes: 0 all notes of both sides were compared; 1 some notes could not be read; 4 one side lacks notes
+    /// of the other, or there is nothing to compare. The others are compared all the same.
+    Compare(CompareToolArgs),
     /// Propose a treatment for each column of a table, by its name and a sample of its values
     Profile(ProfileArgs),
     /// Create a key file for policies

@@ -10,6 +10,7 @@ mod brokers;
 mod bundle_argument;
 mod cli;
 mod commands;
+mod compare;
 mod config;
 mod credential_reload;
 mod dumps;

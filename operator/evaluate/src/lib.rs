@@ -38,6 +38,7 @@ pub use significance::{approximate_randomisation, paired_t_test, wilcoxon};
 pub mod sheet {
     pub use crate::chart::{Axes, CHART_STYLE, Dot, Of, Series, chart};
     pub use crate::figure::{counted, percent, thousands};
+    pub use crate::html::context::passage;
     pub use crate::html::markup::{CellOf, cell, classed, escape, table};
     pub use crate::html::{alone, figure, frame, svg};
 }

@@ -11,6 +11,7 @@ mod canary;
 mod churn;
 mod commands;
 mod common;
+mod compare;
 mod core_dumps;
 mod corrections;
 mod credential_reload;

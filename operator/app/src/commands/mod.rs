@@ -7,6 +7,7 @@ mod annotate;
 mod backfill;
 mod bundle;
 mod check;
+mod compare;
 mod completions;
 mod crossval;
 #[cfg(feature = "kafka")]
@@ -49,6 +50,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
         Command::Redact(args) => redact::run(&args),
         Command::Show(args) => show::show(&args),
         Command::Explain(args) => show::explain(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Profile(args) => profile::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Erase(args) => erase::run(&args),

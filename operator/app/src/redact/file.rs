@@ -123,6 +123,14 @@ fn note_of(kind: FileKind, content: Box<dyn Read + Send>) -> anyhow::Result<Stri
 /// If it cannot be read, or holds several notes.
 pub(crate) fn read_note(path: &Path, format: Option<FileKind>) -> anyhow::Result<String> {
     let item = only_item(path, format)?;
+    read_item(&item)
+}
+
+/// Reads an item that is one note.
+///
+/// # Errors
+/// If it cannot be read, or holds several notes.
+pub(crate) fn read_item(item: &Item) -> anyhow::Result<String> {
     let content = item
         .open(&Arc::default())
         .map_err(|error| anyhow::anyhow!("cannot be read: {error}"))?;

@@ -33,10 +33,9 @@ use ledger::Entry;
 use target::{Draft, Place};
 
 pub(crate) use counts::Counts;
-pub(crate) use file::{only_item, open_table, read_note};
-use inputs::Found;
-pub(crate) use inputs::Inputs;
-use item::Item;
+pub(crate) use file::{only_item, open_table, read_item, read_note};
+pub(crate) use inputs::{Found, Inputs};
+pub(crate) use item::Item;
 pub(crate) use kind::FileKind;
 pub(crate) use ledger::{FILE as RECORD, Header, Ledger, read as read_record};
 pub(crate) use table::label_of;

@@ -41,6 +41,11 @@ pub(super) const EXAMPLES: &[Example] = &[
     ),
     example("show", "lethe show note.txt --html note.html"),
     example("explain", "lethe explain Okafor note.txt"),
+    example("compare", "lethe compare --other presidio.json notes/"),
+    example(
+        "compare",
+        "lethe compare --other spans.jsonl --map PERSON=PATIENT --html differences.html notes.jsonl",
+    ),
     example("profile", "lethe profile notes.csv --out columns.toml"),
     example("report", "lethe report clean/ --html report.html"),
     example("bundle show", "lethe bundle show en-clinical"),

@@ -13,7 +13,8 @@ const WINDOW: usize = 80;
 /// Formats one error as a list item, with its text if a document is given.
 pub(super) fn item(case: &ErrorCase, document: Option<&Document>) -> String {
     let mut out = format!("<li><p class=\"what\">{}</p>", what(case));
-    if let Some(text) = document.and_then(|document| passage(case, &document.text)) {
+    let sides = (case.gold.as_ref(), case.predicted.as_ref());
+    if let Some(text) = document.and_then(|document| passage(sides.0, sides.1, &document.text)) {
         out.push_str(&format!("<p class=\"text\"><bdi>{text}</bdi></p>"));
     }
     out.push_str("</li>\n");
@@ -39,16 +40,16 @@ fn what(case: &ErrorCase) -> String {
     out
 }
 
-/// Returns the text around the error with gold and prediction highlighted; `None` if the offsets do not fit
-/// the text.
-fn passage(case: &ErrorCase, text: &str) -> Option<String> {
-    let span = |at: &Option<Pointed>| match at {
+/// Returns the text around an error as markup, with gold (class `g`) and prediction (class `p`) highlighted;
+/// `None` if the offsets do not fit the text.
+pub fn passage(gold: Option<&Pointed>, predicted: Option<&Pointed>, text: &str) -> Option<String> {
+    let span = |at: Option<&Pointed>| match at {
         Some(at) => Span::checked(text, at.start as usize, at.end as usize)
             .ok()
             .map(Some),
         None => Some(None),
     };
-    let (gold, predicted) = (span(&case.gold)?, span(&case.predicted)?);
+    let (gold, predicted) = (span(gold)?, span(predicted)?);
     let both = match (gold, predicted) {
         (Some(gold), Some(predicted)) => gold.union(predicted),
         (one, other) => one.or(other)?,
@@ -110,10 +111,14 @@ mod tests {
         }
     }
 
+    fn shown(case: &ErrorCase, text: &str) -> Option<String> {
+        passage(case.gold.as_ref(), case.predicted.as_ref(), text)
+    }
+
     #[test]
     fn gold_and_prediction_are_set_off_where_they_lie() {
         assert_eq!(
-            passage(&case(Some((3, 12)), Some((7, 15))), "Dr Eva Ríos <saw>").as_deref(),
+            shown(&case(Some((3, 12)), Some((7, 15))), "Dr Eva Ríos <saw>").as_deref(),
             Some(
                 "Dr <span class=\"g\">Eva </span><span class=\"g p\">Ríos</span><span class=\"p\"> &lt;s</span>aw&gt;"
             )
@@ -123,7 +128,7 @@ mod tests {
     #[test]
     fn a_long_note_is_cut_on_both_sides_of_the_error_between_characters() {
         let text = format!("{}Paz{}", "ñ".repeat(200), "é".repeat(200));
-        let shown = passage(&case(Some((400, 403)), None), &text).unwrap();
+        let shown = shown(&case(Some((400, 403)), None), &text).unwrap();
         let (side, other) = ("ñ".repeat(WINDOW), "é".repeat(WINDOW));
         assert_eq!(shown, format!("… {side}<span class=\"g\">Paz</span>{other} …"));
     }
@@ -131,14 +136,14 @@ mod tests {
     #[test]
     fn a_lines_end_is_one_sign_however_it_is_written() {
         for text in ["Dr\r\nPaz", "Dr\nPaz"] {
-            let shown = passage(&case(Some((0, 2)), None), text);
+            let shown = shown(&case(Some((0, 2)), None), text);
             assert_eq!(shown.as_deref(), Some("<span class=\"g\">Dr</span>↵ Paz"));
         }
     }
 
     #[test]
     fn offsets_of_another_text_show_nothing() {
-        assert_eq!(passage(&case(Some((3, 99)), None), "short"), None);
-        assert_eq!(passage(&case(Some((1, 2)), None), "ñ"), None);
+        assert_eq!(shown(&case(Some((3, 99)), None), "short"), None);
+        assert_eq!(shown(&case(Some((1, 2)), None), "ñ"), None);
     }
 }

@@ -2,7 +2,7 @@
 //! security policy forbids everything that it does not use. It is well-formed XML except for its first line,
 //! which a test relies on.
 
-mod context;
+pub(crate) mod context;
 pub(crate) mod markup;
 mod plot;
 mod system;
