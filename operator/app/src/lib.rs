@@ -9,6 +9,7 @@ mod background;
 mod brokers;
 mod bundle_argument;
 mod cli;
+mod clinical;
 mod commands;
 mod compare;
 mod config;

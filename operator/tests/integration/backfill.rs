@@ -396,3 +396,152 @@ fn the_end_is_also_json() {
     assert_eq!(summary["redactions"], serde_json::json!({}));
     assert_eq!(summary["dataset"]["rows_out"], 50);
 }
+
+#[test]
+fn the_json_of_the_end_holds_words_and_no_debug_form() {
+    let place = Place::new();
+    let (input, out) = (place.at("in"), place.at("out"));
+    table(&input.join("a.parquet"), 0, 50);
+    place.write("in/damaged.parquet", "PAR1 is no table");
+    place.write("in/damaged.jsonl.gz", "is not compressed");
+    let config = config(&place, "lethe.toml", &input, &folder_sink(&out), "");
+    let ended = backfill(&config, &["--json", "--log-format", "json"])
+        .end()
+        .expect(4);
+    let summary: Value = serde_json::from_str(&ended.out).unwrap();
+    assert!(summary["broken"]["damaged.parquet"].is_string(), "{summary}");
+    assert!(summary["clinical"]["terms"].is_u64(), "{summary}");
+    let lines = ended
+        .err
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok());
+    let mut values: Vec<Value> = std::iter::once(summary).chain(lines).collect();
+    let mut strings = 0;
+    while let Some(value) = values.pop() {
+        match value {
+            Value::Array(inner) => values.extend(inner),
+            Value::Object(inner) => values.extend(inner.into_iter().map(|(_, value)| value)),
+            Value::String(text) => {
+                strings += 1;
+                for form in ["Some(", "None", "Ok(", "Err(", "Error(", " { ", "[\"", "{\""] {
+                    assert!(!text.contains(form), "{form}: {text}");
+                }
+            }
+            _ => {}
+        }
+    }
+    assert!(strings > 5);
+}
+
+/// An audit row's place in the output, and what it says is there.
+struct Audited {
+    row: (String, i64),
+    column: String,
+    element: u32,
+    out: std::ops::Range<usize>,
+    label: String,
+}
+
+fn audited(folder: &std::path::Path) -> Vec<Audited> {
+    let mut all = Vec::new();
+    for path in all_files(&folder.join("audit")) {
+        for batch in read_parquet(&path).unwrap().1 {
+            let text = |name: &str| batch.column_by_name(name).unwrap().as_string::<i32>().clone();
+            let number = |name: &str| {
+                let column = batch.column_by_name(name).unwrap();
+                column.as_primitive::<UInt32Type>().clone()
+            };
+            let (topic, column, label) = (text("topic"), text("column"), text("label"));
+            let (element, start, end) = (number("element"), number("out_start"), number("out_end"));
+            let offset = batch
+                .column_by_name("offset")
+                .unwrap()
+                .as_primitive::<arrow_array::types::Int64Type>();
+            let partition = batch
+                .column_by_name("partition")
+                .unwrap()
+                .as_primitive::<arrow_array::types::Int32Type>();
+            for row in 0..batch.num_rows() {
+                assert_eq!(partition.value(row), 0);
+                all.push(Audited {
+                    row: (topic.value(row).to_owned(), offset.value(row)),
+                    column: column.value(row).to_owned(),
+                    element: element.value(row),
+                    out: start.value(row) as usize..end.value(row) as usize,
+                    label: label.value(row).to_owned(),
+                });
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn each_row_of_the_audit_joins_its_row_by_object_and_number() {
+    for names in [
+        "",
+        "names = \"codes\"\ncodes = { kind = \"folder\", path = CODES }\n",
+    ] {
+        let place = Place::new();
+        let (input, out) = (place.at("in"), place.at("out"));
+        // The same numbers of rows in several objects, and in several units of each.
+        table(&input.join("a.parquet"), 0, 250);
+        table(&input.join("year=2019/a.parquet"), 250, 150);
+        let line = |number: usize| {
+            let text = format!("Call (612) 555-01{number:02} or write to a{number}@example.org.");
+            let row = serde_json::json!({
+                "note_id": number.to_string(), "mrn": "4471920", "name": "Zorvane", "email": "z@example.org",
+                "ward": "3", "text": text
+            });
+            format!("{row}\n")
+        };
+        place.write("in/lines/a.jsonl", format!("{}no JSON\n{}", line(10), line(11)));
+        let names = names.replace("CODES", &quoted(place.at("private")));
+        let text = format!(
+            "[backfill]\ninput = {{ kind = \"folder\", path = {} }}\nunit_bytes = 20000\npart_bytes = 30000\n{names}{COLUMNS}{ENGINE}{}",
+            quoted(&input),
+            folder_sink(&out)
+        );
+        let config = place.write("lethe.toml", text);
+        backfill(&config, &[]).end().expect(0);
+        let rows = rows(&out);
+        assert_eq!(rows.len(), 403);
+        let mut joined = BTreeMap::<(String, i64), u32>::new();
+        for audited in audited(&out) {
+            let (kind, _, _, mrn, text) = rows.get(&audited.row).expect("a row of the audit has no row");
+            assert_eq!((kind.as_str(), audited.element), ("note", 0));
+            let value = match audited.column.as_str() {
+                "mrn" => mrn,
+                "text" => text,
+                other => panic!("{other} is not redacted"),
+            };
+            // The place in the output is that of the replacement.
+            let replacement = value.as_deref().unwrap().get(audited.out).unwrap();
+            assert_eq!(replacement, format!("[{}]", audited.label));
+            *joined.entry(audited.row).or_default() += 1;
+        }
+        let mut counted = BTreeMap::new();
+        for path in all_files(&out.join("rows")) {
+            for batch in read_parquet(&path).unwrap().1 {
+                let object = batch.column_by_name("lethe_object").unwrap().as_string::<i32>();
+                let row = batch
+                    .column_by_name("lethe_row")
+                    .unwrap()
+                    .as_primitive::<arrow_array::types::Int64Type>();
+                let redactions = batch
+                    .column_by_name("lethe_redactions")
+                    .unwrap()
+                    .as_primitive::<UInt32Type>();
+                for at in (0..batch.num_rows()).filter(|&at| redactions.value(at) > 0) {
+                    let place = (object.value(at).to_owned(), row.value(at));
+                    counted.insert(place, redactions.value(at));
+                }
+            }
+        }
+        assert_eq!(
+            joined, counted,
+            "each row has as many rows of the audit as it says"
+        );
+        assert_eq!(rows.values().filter(|row| row.0 == "quarantined").count(), 1);
+    }
+}

@@ -122,6 +122,11 @@ fn a_report_sums_up_what_redact_did() {
     );
     assert!(report.contains("| c.pdf | "), "{report}");
     assert!(
+        report.contains("clinical terms in the notes, a redaction covered 0"),
+        "{report}"
+    );
+    assert!(report.contains("No bundle was used"), "{report}");
+    assert!(
         !report.contains("Quill") && !report.contains("555-0142"),
         "{report}"
     );
@@ -134,6 +139,55 @@ fn a_report_sums_up_what_redact_did() {
     let empty = place.at("empty");
     std::fs::create_dir(&empty).unwrap();
     Lethe::new(["report", empty.to_str().unwrap()]).end().expect(2);
+}
+
+#[test]
+fn a_report_counts_redacted_clinical_terms_and_names_the_measured_recall() {
+    let place = Place::new();
+    let folder = place.at("in");
+    std::fs::create_dir(&folder).unwrap();
+    let note = "Polypharmacy. Seen by Dr. Henry Quill on 3 May 2019. Bedaquiline stopped.\n";
+    std::fs::write(folder.join("a.txt"), note).unwrap();
+    let out = place.at("out");
+    let [input, output] = [&folder, &out].map(|path| path.to_str().unwrap());
+    Lethe::new(["redact", input, "--bundle", "en-fast", "--out", output])
+        .end()
+        .expect(0);
+    let report = Lethe::new(["report", output]).end().expect(0).out;
+    assert!(
+        report.contains("## Clinical terms that were redacted"),
+        "{report}"
+    );
+    assert!(report.contains("## Measured recall of the bundle"), "{report}");
+    let shown = Lethe::new(["bundle", "show", "en-fast", "--json"])
+        .end()
+        .expect(0)
+        .out;
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    for measured in shown["measured"].as_array().unwrap() {
+        let recall = format!("{:.2} %", 100.0 * measured["recall"][0].as_f64().unwrap());
+        let on = measured["on"].as_str().unwrap();
+        assert!(
+            report
+                .lines()
+                .any(|line| line.contains(on) && line.contains(&recall)),
+            "{report}"
+        );
+    }
+    // A record of an earlier version has no such counts.
+    let record = out.join("lethe-redact.jsonl");
+    let lines = std::fs::read_to_string(&record).unwrap();
+    let mut earlier = String::new();
+    for line in lines.lines() {
+        let mut line: Value = serde_json::from_str(line).unwrap();
+        if let Some(counts) = line["counts"].as_object_mut() {
+            assert!(counts.remove("clinical").is_some());
+        }
+        earlier.push_str(&format!("{line}\n"));
+    }
+    std::fs::write(&record, earlier).unwrap();
+    let report = Lethe::new(["report", output]).end().expect(0).out;
+    assert!(report.contains("Not counted in 1 files"), "{report}");
 }
 
 #[test]
@@ -154,6 +208,7 @@ fn a_report_on_a_stream_counts_rows_by_outcome() {
         "| quarantined | 1 | 33.3 % |",
         "| PHONE | tag | 1 |",
         "## Quarantined rows",
+        "Not counted: the output of a stream or a backfill does not hold the original text",
     ] {
         assert!(report.contains(line), "{line}: {report}");
     }

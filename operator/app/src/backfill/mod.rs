@@ -32,6 +32,7 @@ use lethe_core::{LabelId, LabelSet};
 use tokio::runtime::Handle;
 
 use crate::cli::Shard;
+use crate::clinical::{ClinicalTerms, TermCounts};
 use crate::config::is_strict;
 use crate::exit::{Coded, Failure, usage};
 use crate::pipeline::{EngineVersion, Limits, Pool, RetryError, probe};
@@ -68,6 +69,10 @@ struct BackfillContext {
     digests: Mutex<BTreeMap<String, String>>,
     /// The replacements of the parts that this run wrote.
     redactions: Mutex<Redactions>,
+    /// The clinical terms to count; `None` if the dictionary has none.
+    terms: Option<ClinicalTerms>,
+    /// The clinical terms of the parts that this run wrote.
+    clinical: Mutex<TermCounts>,
 }
 
 impl BackfillContext {
@@ -116,6 +121,8 @@ pub(crate) struct Backfill<'a> {
     pub(crate) workers: usize,
     /// Limits on the work on one text.
     pub(crate) limits: Limits,
+    /// The clinical terms to count, if the dictionary has any.
+    pub(crate) terms: Option<ClinicalTerms>,
     pub(crate) telemetry: Arc<Telemetry>,
     pub(crate) shard: Shard,
     /// The objects to backfill; all by default.
@@ -200,6 +207,8 @@ pub(crate) fn run(
         stopped: AtomicBool::new(false),
         digests: Mutex::default(),
         redactions: Mutex::default(),
+        terms: backfill.terms,
+        clinical: Mutex::default(),
     });
     listen(Arc::clone(&context), inbox);
     context.telemetry.board().ready(true);
@@ -285,9 +294,15 @@ fn finish(
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .clone();
+    let clinical = context
+        .clinical
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone();
     Ok(Summary {
         run: context.progress.summary(),
         redactions,
+        clinical: context.terms.is_some().then_some(clinical),
         columns,
         dataset: totals,
         gone: plan.gone,

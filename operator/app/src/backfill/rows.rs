@@ -16,10 +16,11 @@ use lethe_connectors::sink::PartFooter;
 use lethe_connectors::tables::{Cell, Shape, Slab, Values};
 use lethe_core::{
     BatchError, Column, Coordinates, LabelId, NoteBatch, NoteEvent, Processed, QuarantineCode, Record,
-    RowKind,
+    RowKind, Span,
 };
 
 use super::{BackfillContext, audit};
+use crate::clinical::{ClinicalTerms, TermCounts};
 use crate::pipeline::{Terms, redact, told};
 
 /// Texts, and their bytes, per chunk of work.
@@ -87,6 +88,8 @@ pub(super) struct Done {
     pub(super) audit: RecordBatch,
     /// The counts to add to its part.
     pub(super) counts: PartFooter,
+    /// The clinical terms in its texts.
+    pub(super) clinical: TermCounts,
 }
 
 /// The outcome of each row of a slab.
@@ -136,6 +139,7 @@ pub(super) fn redacted(
     }
     let mut counts = PartFooter::default();
     let mut trails = Vec::new();
+    let mut clinical = TermCounts::default();
     let mut leaves: Vec<ArrayRef> = Vec::new();
     for (leaf, values) in shape.leaves().iter().zip(shape.values(&slab.record)) {
         let label = match &leaf.what {
@@ -160,6 +164,8 @@ pub(super) fn redacted(
             Some(_) => counts.identifiers += texts.len() as u64,
         }
         let chunks = context.runtime.block_on(through(context, records, label))?;
+        let (chunks, terms): (Vec<Processed>, Vec<TermCounts>) = chunks.into_iter().unzip();
+        terms.iter().for_each(|terms| clinical.add(terms));
         leaves.push(settle(
             &leaf.path,
             &values,
@@ -169,7 +175,8 @@ pub(super) fn redacted(
             &mut trails,
         )?);
     }
-    put_together(object, shape, slab, &leaves, &fate, &trails, counts)
+    let done = put_together(object, shape, slab, &leaves, &fate, &trails, counts)?;
+    Ok(Done { clinical, ..done })
 }
 
 fn size(record: &Record) -> usize {
@@ -259,7 +266,7 @@ async fn through(
     context: &Arc<BackfillContext>,
     records: Vec<Record>,
     column: Option<(LabelId, &str)>,
-) -> anyhow::Result<Vec<Processed>> {
+) -> anyhow::Result<Vec<(Processed, TermCounts)>> {
     let mut chunks: Vec<Vec<Record>> = Vec::new();
     let mut bytes = 0;
     for record in records {
@@ -287,7 +294,7 @@ async fn through_one(
     context: &Arc<BackfillContext>,
     records: Arc<Vec<Record>>,
     column: Option<(LabelId, &str)>,
-) -> anyhow::Result<Processed> {
+) -> anyhow::Result<(Processed, TermCounts)> {
     let mut backoff = Backoff::new("backfill");
     loop {
         let (work, records) = (Arc::clone(context), Arc::clone(&records));
@@ -295,20 +302,26 @@ async fn through_one(
         let done = context.pool.run(move || {
             let sizes: Vec<usize> = records.iter().map(size).collect();
             match column {
-                None => redact(&work.engine_version, &records, &Terms::whole(work.limits)).inspect(
-                    |(processed, tokens)| {
-                        let members = work.engine_version.engine.members().len();
-                        told(&work.telemetry, processed, &sizes, members, *tokens);
-                    },
-                ),
+                None => {
+                    let done = redact(&work.engine_version, &records, &Terms::whole(work.limits));
+                    let (processed, tokens) = done?;
+                    let members = work.engine_version.engine.members().len();
+                    told(&work.telemetry, &processed, &sizes, members, tokens);
+                    let clinical = match &work.terms {
+                        Some(terms) => terms_of(terms, &NoteBatch::from_records(records.iter())?, &processed),
+                        None => TermCounts::default(),
+                    };
+                    Ok((processed, clinical))
+                }
                 Some((label, path)) => {
                     let batch = NoteBatch::from_records(records.iter())?.of_column(&path);
-                    Ok((work.engine_version.engine.replace(&batch, label)?, 0))
+                    let processed = work.engine_version.engine.replace(&batch, label)?;
+                    Ok((processed, TermCounts::default()))
                 }
             }
         });
         match done.await? {
-            Ok((processed, _)) => return Ok(processed),
+            Ok(done) => return Ok(done),
             Err(BatchError::Unavailable(why)) => {
                 let wait = backoff.pause().unwrap_or_default();
                 tracing::warn!(why, "trying again in {} ms", wait.as_millis());
@@ -319,6 +332,36 @@ async fn through_one(
             Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// Counts the clinical terms of a chunk's notes, and those that its audit covers.
+fn terms_of(terms: &ClinicalTerms, batch: &NoteBatch, processed: &Processed) -> TermCounts {
+    let audit = processed.audit.record();
+    let number = |name| audit.column_by_name(name)?.as_primitive_opt::<UInt32Type>();
+    let labels = audit
+        .column_by_name("label")
+        .and_then(|column| column.as_string_opt::<i32>());
+    let record = processed.redacted.record();
+    let redactions = record
+        .column_by_name("redactions")
+        .and_then(|column| column.as_primitive_opt::<UInt32Type>());
+    let (Some(starts), Some(ends), Some(labels), Some(redactions)) =
+        (number("start"), number("end"), labels, redactions)
+    else {
+        return TermCounts::default();
+    };
+    let mut next = 0;
+    let notes = (0..record.num_rows()).filter_map(|row| {
+        let end = next + redactions.value(row) as usize;
+        let spans = (next..end).map(|at| {
+            let span = Span::between(starts.value(at), ends.value(at));
+            (span, labels.value(at))
+        });
+        let spans: Vec<(Span, &str)> = spans.collect();
+        next = end;
+        (batch.row_kind(row) == RowKind::Note).then(|| (batch.note(row), spans))
+    });
+    terms.count(notes)
 }
 
 /// Returns a leaf's new values, and records the outcome for their rows.
@@ -437,5 +480,6 @@ fn put_together(
         rows: RecordBatch::try_new(schema(shape)?, all)?,
         audit,
         counts,
+        clinical: TermCounts::default(),
     })
 }

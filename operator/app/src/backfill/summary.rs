@@ -9,6 +9,8 @@ use lethe_connectors::sink::Totals;
 use lethe_connectors::tables::TableColumns;
 use serde::Serialize;
 
+use crate::clinical::TermCounts;
+
 /// Columns that the table lists at most; with `--json` all are listed.
 const SHOWN: usize = 40;
 
@@ -19,6 +21,8 @@ pub(crate) struct Summary {
     pub(crate) run: RunSummary,
     /// The replacements of this run.
     pub(crate) redactions: Redactions,
+    /// The clinical terms in the texts of this run, and those that were redacted; `None` if the dictionary has none.
+    pub(crate) clinical: Option<TermCounts>,
     /// What happens to the columns of the tables.
     pub(crate) columns: Columns,
     /// The totals of the dataset, or of this shard's part of it, with those of earlier runs.
@@ -152,6 +156,16 @@ impl Summary {
                 .collect();
             lines.push(format!("  {label:<16} {}", actions.join(", ")));
         }
+        if let Some(clinical) = self.clinical.as_ref().filter(|clinical| clinical.terms > 0) {
+            let (lost, terms) = (clinical.lost(), clinical.terms);
+            let share = lost as f64 * 100.0 / terms as f64;
+            lines.push(format!(
+                "clinical terms redacted in this run: {lost} of {terms} ({share:.2} %)"
+            ));
+            for (label, count) in &clinical.redacted {
+                lines.push(format!("  {label:<16} {count}"));
+            }
+        }
         lines.iter().map(|line| format!("{line}\n")).collect()
     }
 }
@@ -220,6 +234,10 @@ mod tests {
                 seconds: 1.0,
             },
             redactions,
+            clinical: Some(TermCounts {
+                terms: 8,
+                redacted: BTreeMap::from([("DATE".to_owned(), 1)]),
+            }),
             columns: Columns::of(&columns, &found.into()),
             dataset: Totals::default(),
             gone: 0,
@@ -232,7 +250,8 @@ mod tests {
         assert_eq!(
             summary().table(),
             "columns kept       visit\ncolumns redacted   note\ncolumns replaced   mrn\ncolumns dropped    id, visits\n\
-             replacements of this run:\n  DATE             2 shift, 2 tag\n  PATIENT          1 surrogate\n"
+             replacements of this run:\n  DATE             2 shift, 2 tag\n  PATIENT          1 surrogate\n\
+             clinical terms redacted in this run: 1 of 8 (12.50 %)\n  DATE             1\n"
         );
         let json = serde_json::to_value(summary()).unwrap();
         assert_eq!(json["redactions"]["DATE"]["shift"], 2);

@@ -13,6 +13,7 @@ use super::plan::{Job, groups};
 use super::rows::{redacted, schema};
 use super::summary::Redactions;
 use super::{BackfillContext, Stopped, audit};
+use crate::clinical::TermCounts;
 use crate::telemetry::{Closing, Stage};
 
 /// Attempts to reach the store.
@@ -49,6 +50,7 @@ pub(super) fn work(context: &Arc<BackfillContext>, job: &Job) -> anyhow::Result<
     loop {
         let mut sheet = Part::new(columns.clone(), audit::schema(), context.encoding);
         let mut redactions = Redactions::default();
+        let mut clinical = TermCounts::default();
         let mut footer = PartFooter {
             object: object.to_string(),
             version: job.unit.object.version.clone(),
@@ -69,6 +71,7 @@ pub(super) fn work(context: &Arc<BackfillContext>, job: &Job) -> anyhow::Result<
             let redacted_at = Instant::now();
             sheet.push(&done.rows, &done.audit)?;
             redactions.add(&done.audit);
+            clinical.add(&done.clinical);
             context
                 .telemetry
                 .measures()
@@ -93,6 +96,9 @@ pub(super) fn work(context: &Arc<BackfillContext>, job: &Job) -> anyhow::Result<
         commit(context, job, sheet, &name, footer)?;
         let mut all = context.redactions.lock().unwrap_or_else(PoisonError::into_inner);
         all.merge(redactions);
+        drop(all);
+        let mut all = context.clinical.lock().unwrap_or_else(PoisonError::into_inner);
+        all.add(&clinical);
         drop(all);
         part += 1;
         if slab.is_none() {

@@ -129,6 +129,10 @@ pub(crate) struct ReportArgs {
     /// Use the store of this configuration, unless a path is given too
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// The bundle that wrote the dataset, if it is neither built in nor that of --config: its `bundle.toml` has
+    /// the measured recall. Its name, its folder, or a folder of versions
+    #[arg(long, value_name = "BUNDLE")]
+    pub(crate) bundle: Option<PathBuf>,
     /// Write the report to this file. Default: standard output
     #[arg(short, long, value_name = "FILE", conflicts_with = "html")]
     pub(crate) output: Option<PathBuf>,

@@ -12,6 +12,7 @@ use super::run::{fingerprints, runtime};
 use crate::backfill::{self, Backfill, Only};
 use crate::background;
 use crate::cli::BackfillArgs;
+use crate::clinical::ClinicalTerms;
 use crate::config::{BuiltEngine, Config, load};
 use crate::exit::{Coded, Failure, usage};
 use crate::pipeline::EngineVersion;
@@ -63,6 +64,7 @@ pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
         encoding: sink.encoding,
         workers: config.resources.worker_count(),
         limits: config.resources.limits()?,
+        terms: ClinicalTerms::new(&built.words),
         telemetry: Arc::clone(&telemetry),
         shard: args.shard,
         only,

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::documents::{built, cores};
 use crate::cli::RedactArgs;
+use crate::clinical::ClinicalTerms;
 use crate::config::{BuiltEngine, is_strict, load};
 use crate::exit::{Coded, Failure, usage};
 use crate::gate::Gate;
@@ -55,6 +56,7 @@ pub(crate) fn run(args: &RedactArgs) -> anyhow::Result<()> {
     let threads = inputs.len().clamp(1, cores());
     let job = Job {
         columns: columns(args, &built)?,
+        terms: ClinicalTerms::new(&built.words),
         built,
         gate,
         dropped: Mutex::default(),

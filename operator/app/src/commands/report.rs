@@ -9,12 +9,13 @@ use lethe_connectors::store::{FolderConfig, StoreConfig};
 
 use super::documents::create;
 use super::run::runtime;
+use crate::bundle_argument::bundle_argument;
 use crate::cli::ReportArgs;
 use crate::config::load;
 use crate::exit::usage;
 use crate::progress::Progress;
 use crate::redact::RECORD;
-use crate::report::{Report, of_dataset, of_folder, to_html, to_markdown};
+use crate::report::{Bundles, Report, of_dataset, of_folder, to_html, to_markdown};
 
 /// Writes the report.
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<()> {
@@ -34,16 +35,21 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<()> {
 }
 
 fn report(args: &ReportArgs) -> anyhow::Result<Report> {
+    let config = args.config.as_deref().map(load).transpose()?;
+    let configured = config.as_ref().and_then(|config| config.engine.bundle.as_deref());
+    let named = args.bundle.as_deref().or(configured);
+    let folder = named.map(bundle_argument).transpose()?;
+    let bundles = Bundles::read(folder.as_deref()).map_err(usage)?;
     if let Some(path) = args.path.as_deref().filter(|path| path.join(RECORD).is_file()) {
-        return of_folder(path);
+        return of_folder(path, &bundles);
     }
-    let store = match (&args.path, &args.config) {
+    let store = match (&args.path, config) {
         (Some(path), _) if path.is_dir() => StoreConfig::Folder(FolderConfig {
             path: path.to_owned(),
         }),
         (Some(path), _) => return Err(usage(format!("{}: no such folder", path.display()))),
         (None, Some(config)) => {
-            let sink = load(config)?.sink;
+            let sink = config.sink;
             sink.ok_or_else(|| usage("the configuration has no `[sink]`"))?
                 .store
         }
@@ -61,5 +67,5 @@ fn report(args: &ReportArgs) -> anyhow::Result<Report> {
             store.describe()
         )));
     }
-    Ok(of_dataset(&summary, &store.describe()))
+    Ok(of_dataset(&summary, &store.describe(), &bundles))
 }

@@ -119,6 +119,8 @@ pub(crate) struct BuiltEngine {
     pub(crate) kept: Option<String>,
     /// The version of how the policy's keys make codes, if they make any.
     pub(crate) derivation: Option<u32>,
+    /// The dictionary.
+    pub(crate) words: Arc<Dictionary>,
     /// The digest of the bundle, if it is one's.
     pub(crate) bundle: Option<String>,
     /// What [`EngineConfig::source_fingerprint`] said before it was built.
@@ -232,6 +234,7 @@ impl EngineConfig {
             acknowledged: Acknowledgement::written(&self.acknowledge),
             kept: act.kept,
             derivation: act.derivation,
+            words: Arc::clone(&dictionary),
             bundle: None,
             source_fingerprint,
             engine: Arc::new(
@@ -303,6 +306,7 @@ impl EngineConfig {
             acknowledged: Acknowledgement::written(&self.acknowledge),
             kept: act.kept,
             derivation: act.derivation,
+            words: Arc::clone(dictionary),
             bundle: Some(digest),
             source_fingerprint,
             engine: Arc::new(engine.propagating(act.propagation).reviewing(self.review)),

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use lethe_core::{Engine, NoteBatch, Outcome, Redacted, Review};
 use serde::{Deserialize, Serialize};
 
+use crate::clinical::{ClinicalTerms, TermCounts};
+
 /// Counts of a file's notes and replacements. They hold no text of a note.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -21,6 +23,9 @@ pub(crate) struct Counts {
     pub(crate) bytes: u64,
     /// Replacements by label and action.
     pub(crate) replaced: BTreeMap<String, BTreeMap<String, u64>>,
+    /// Clinical terms, and those that were redacted. An earlier version did not count them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) clinical: Option<TermCounts>,
     /// Refused messages by code, which were skipped.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) refused: BTreeMap<String, u64>,
@@ -30,7 +35,7 @@ impl Counts {
     /// Adds a redacted note.
     pub(crate) fn note(
         &mut self,
-        engine: &Engine,
+        (engine, terms): (&Engine, Option<&ClinicalTerms>),
         batch: &NoteBatch,
         row: usize,
         outcome: &Outcome,
@@ -48,6 +53,13 @@ impl Counts {
         for (decision, placed) in decisions.iter().zip(&redacted.placed) {
             let label = &engine.labels().label(decision.label).name;
             self.replacement(label, placed.action, 1);
+        }
+        if let Some(terms) = terms {
+            let spans = decisions
+                .iter()
+                .map(|one| (one.span, engine.labels().label(one.label).name.as_str()));
+            let counts = terms.count([(batch.note(row), spans.collect())]);
+            self.clinical.get_or_insert_default().add(&counts);
         }
         if let Some(enclosed) = batch.enclosed(row) {
             for (identifier, done) in enclosed.0.identifiers().iter().zip(&redacted.identifiers) {
@@ -81,6 +93,9 @@ impl Counts {
             for (action, count) in actions {
                 self.replacement(label, action, *count);
             }
+        }
+        if let Some(clinical) = &other.clinical {
+            self.clinical.get_or_insert_default().add(clinical);
         }
         for (code, count) in &other.refused {
             *self.refused.entry(code.clone()).or_default() += count;

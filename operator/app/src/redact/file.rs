@@ -175,7 +175,14 @@ fn text(
         let redacted = engine
             .redact(&batch, 0, outcome)
             .map_err(|why| anyhow::anyhow!(explain(why)))?;
-        counts.note(engine, &batch, 0, outcome, *review, &redacted);
+        counts.note(
+            (engine, job.terms.as_ref()),
+            &batch,
+            0,
+            outcome,
+            *review,
+            &redacted,
+        );
         output.write_all(redacted.text.as_bytes())?;
         output.flush()?;
     }
@@ -205,16 +212,17 @@ fn json_lines(
                 .engine
                 .redact(decided.batch, decided.row, decided.outcome)
                 .map_err(|code| anyhow::anyhow!(explain(code)))?;
+            let mut one = Counts::default();
+            one.note(
+                (decided.engine, job.terms.as_ref()),
+                decided.batch,
+                decided.row,
+                decided.outcome,
+                decided.review,
+                &redacted,
+            );
             if let Ok(mut counts) = counts.lock() {
-                let (batch, row) = (decided.batch, decided.row);
-                counts.note(
-                    decided.engine,
-                    batch,
-                    row,
-                    decided.outcome,
-                    decided.review,
-                    &redacted,
-                );
+                counts.add(&one);
             }
             *document = job.gate.pass(document, redacted.text);
             Ok(())

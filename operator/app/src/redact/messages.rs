@@ -152,7 +152,9 @@ impl Redactor<'_> {
                             let message = note.message.take();
                             let message =
                                 message.ok_or(Unredacted::Quarantined(QuarantineCode::MessageNotClosed))?;
-                            self.counts.note(engine, &batch, row, outcome, *review, &note);
+                            let terms = self.job.terms.as_ref();
+                            self.counts
+                                .note((engine, terms), &batch, row, outcome, *review, &note);
                             Ok(message)
                         })
                     }

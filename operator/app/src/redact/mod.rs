@@ -25,6 +25,7 @@ use anyhow::Context as _;
 use lethe_connectors::format::FormatConfig;
 use lethe_connectors::tables::TableColumns;
 
+use crate::clinical::ClinicalTerms;
 use crate::config::BuiltEngine;
 use crate::gate::Gate;
 use crate::interrupt;
@@ -44,6 +45,8 @@ pub(crate) use target::Target;
 /// What all files of a run share.
 pub(crate) struct Job {
     pub(crate) built: BuiltEngine,
+    /// The clinical terms to count; `None` if the dictionary has none.
+    pub(crate) terms: Option<ClinicalTerms>,
     /// Which keys of JSON lines leave.
     pub(crate) gate: Gate,
     /// The columns of tables; `None` to guess them for each table.

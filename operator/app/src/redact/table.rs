@@ -243,7 +243,8 @@ fn redacted(
             let redacted = engine
                 .redact(&batch, place, outcome)
                 .map_err(|why| anyhow::anyhow!("row {}: {}", row(at), explain(why)))?;
-            counts.note(engine, &batch, place, outcome, *review, &redacted);
+            let terms = job.terms.as_ref();
+            counts.note((engine, terms), &batch, place, outcome, *review, &redacted);
             texts.push((at, redacted.text));
         }
         return Ok((texts, counts));

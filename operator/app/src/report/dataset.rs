@@ -2,10 +2,10 @@
 
 use lethe_connectors::inspect::Summary;
 
-use super::{Engine, Report, Section, limits, replacements, share};
+use super::{Bundles, CLINICAL, Engine, Report, Section, limits, replacements, share};
 
 /// Returns the report on a dataset; `place` describes its store.
-pub(crate) fn of_dataset(summary: &Summary, place: &str) -> Report {
+pub(crate) fn of_dataset(summary: &Summary, place: &str, bundles: &Bundles) -> Report {
     let all: u64 = summary.rows.values().sum();
     let notes = summary.rows.get("note").copied().unwrap_or_default();
     let mut rows = Section::new("Rows")
@@ -45,14 +45,17 @@ pub(crate) fn of_dataset(summary: &Summary, place: &str) -> Report {
     for (column, treatment) in &summary.columns {
         columns.row([column.clone(), (*treatment).to_owned()]);
     }
-    let mut sections = vec![rows, replacements(&summary.replaced)];
+    let uncounted = Section::new(CLINICAL).say(
+        "Not counted: the output of a stream or a backfill does not hold the original text. `lethe backfill` counts them at its end, and `lethe redact` in the record of its folder.",
+    );
+    let mut sections = vec![rows, replacements(&summary.replaced), uncounted];
     let optional = [columns, quarantined, flagged];
     sections.extend(optional.into_iter().filter(|section| !section.rows.is_empty()));
     for (number, engine) in summary.engines.iter().enumerate() {
         let of = |name: &str| engine.get(name).map(String::as_str);
-        let title = match summary.engines.len() {
-            1 => "Policy and members".to_owned(),
-            _ => format!("Policy and members {}", number + 1),
+        let title = |name: &str| match summary.engines.len() {
+            1 => name.to_owned(),
+            _ => format!("{name} {}", number + 1),
         };
         let engine = Engine {
             program: of("program").unwrap_or_default(),
@@ -64,7 +67,8 @@ pub(crate) fn of_dataset(summary: &Summary, place: &str) -> Report {
             acknowledged: of("acknowledged"),
             kept: of("kept"),
         };
-        sections.push(engine.section(&title));
+        sections.push(engine.section(&title("Policy and members")));
+        sections.push(bundles.section(engine.bundle, &title("Measured recall of the bundle")));
     }
     sections.push(limits());
     Report {

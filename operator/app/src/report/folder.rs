@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Engine, Report, Section, limits, replacements, share};
+use super::{Bundles, Engine, Report, Section, clinical_terms, limits, replacements, share};
 use crate::exit::usage;
 use crate::redact::{Counts, RECORD, read_record};
 
@@ -10,7 +10,7 @@ use crate::redact::{Counts, RECORD, read_record};
 ///
 /// # Errors
 /// If the record cannot be read or is empty.
-pub(crate) fn of_folder(folder: &Path) -> anyhow::Result<Report> {
+pub(crate) fn of_folder(folder: &Path, bundles: &Bundles) -> anyhow::Result<Report> {
     let (header, entries) = read_record(&folder.join(RECORD))?;
     let header = header.ok_or_else(|| usage(format!("{}: no file was redacted yet", folder.display())))?;
     let mut counts = Counts::default();
@@ -89,7 +89,21 @@ pub(crate) fn of_folder(folder: &Path) -> anyhow::Result<Report> {
         acknowledged: header.acknowledged.as_deref(),
         kept: None,
     };
-    let mut sections = vec![source, notes, replacements(&counts.replaced)];
+    let uncounted = entries
+        .values()
+        .filter(|entry| {
+            entry
+                .counts
+                .as_ref()
+                .is_some_and(|one| one.notes > 0 && one.clinical.is_none())
+        })
+        .count();
+    let mut sections = vec![
+        source,
+        notes,
+        replacements(&counts.replaced),
+        clinical_terms(counts.clinical.as_ref(), uncounted),
+    ];
     sections.extend(
         [worth, failures, refused]
             .into_iter()
@@ -100,6 +114,7 @@ pub(crate) fn of_folder(folder: &Path) -> anyhow::Result<Report> {
             .section("Policy and members")
             .say(format!("Fingerprint: {}.", header.fingerprint)),
     );
+    sections.push(bundles.section(header.bundle.as_deref(), "Measured recall of the bundle"));
     sections.push(limits());
     Ok(Report {
         title: "De-identification report".to_owned(),

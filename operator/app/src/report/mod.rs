@@ -6,15 +6,19 @@ mod dataset;
 mod folder;
 mod html;
 mod markdown;
+mod recall;
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::clinical::{LISTS, TermCounts};
+
 pub(crate) use dataset::of_dataset;
 pub(crate) use folder::of_folder;
 pub(crate) use html::to_html;
 pub(crate) use markdown::to_markdown;
+pub(crate) use recall::Bundles;
 
 /// A report.
 #[derive(Clone, Debug, Serialize)]
@@ -77,6 +81,37 @@ fn replacements(replaced: &Replaced) -> Section {
     section
 }
 
+/// The title of the section about clinical terms.
+const CLINICAL: &str = "Clinical terms that were redacted";
+
+/// Returns the section about clinical terms that were redacted: the loss of utility. `uncounted` files have no counts.
+fn clinical_terms(counts: Option<&TermCounts>, uncounted: usize) -> Section {
+    let mut section = Section::new(CLINICAL);
+    if uncounted > 0 {
+        section = section.say(format!(
+            "Not counted in {uncounted} files: an earlier version of Lethe redacted them, or with a dictionary without such terms."
+        ));
+    }
+    let Some(counts) = counts else {
+        return section;
+    };
+    let (terms, lost) = (counts.terms, counts.lost());
+    section = section
+        .say(format!(
+            "Of {terms} clinical terms in the notes, a redaction covered {lost} ({}).",
+            share(lost, terms)
+        ))
+        .say(format!(
+            "Terms are the entries of the built-in lists {}. Some are names of persons, too, such as eponyms: not every one of these redactions is a loss.",
+            LISTS.join(", ")
+        ))
+        .header(&["label of the redaction", "terms", "share of all terms"]);
+    for (label, count) in &counts.redacted {
+        section.row([label.clone(), count.to_string(), share(*count, terms)]);
+    }
+    section
+}
+
 /// What the section about policy and members says.
 struct Engine<'a> {
     program: &'a str,
@@ -124,7 +159,7 @@ fn rule(mode: Option<&str>) -> &str {
 fn limits() -> Section {
     Section::new("Limits of this report")
         .say("Lethe counts what it found. No count says how many identifiers it missed: measure that on annotated notes of this source with `lethe evaluate`.")
-        .say("The recall of the built-in bundles on open data is in docs/results; other texts differ.")
+        .say("The recall that was measured for a bundle holds for the data that it was measured on; more results of the built-in bundles on open data are in docs/results.")
         .say("An officer for privacy decides about the release of the data.")
 }
 
