@@ -14,6 +14,7 @@ mod progress;
 mod rows;
 mod sources;
 mod summary;
+mod terms;
 mod unit;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};

@@ -16,11 +16,12 @@ use lethe_connectors::sink::PartFooter;
 use lethe_connectors::tables::{Cell, Shape, Slab, Values};
 use lethe_core::{
     BatchError, Column, Coordinates, LabelId, NoteBatch, NoteEvent, Processed, QuarantineCode, Record,
-    RowKind, Span,
+    RowKind,
 };
 
+use super::terms::terms_of;
 use super::{BackfillContext, audit};
-use crate::clinical::{ClinicalTerms, TermCounts};
+use crate::clinical::TermCounts;
 use crate::pipeline::{Terms, redact, told};
 
 /// Texts, and their bytes, per chunk of work.
@@ -332,36 +333,6 @@ async fn through_one(
             Err(error) => return Err(error.into()),
         }
     }
-}
-
-/// Counts the clinical terms of a chunk's notes, and those that its audit covers.
-fn terms_of(terms: &ClinicalTerms, batch: &NoteBatch, processed: &Processed) -> TermCounts {
-    let audit = processed.audit.record();
-    let number = |name| audit.column_by_name(name)?.as_primitive_opt::<UInt32Type>();
-    let labels = audit
-        .column_by_name("label")
-        .and_then(|column| column.as_string_opt::<i32>());
-    let record = processed.redacted.record();
-    let redactions = record
-        .column_by_name("redactions")
-        .and_then(|column| column.as_primitive_opt::<UInt32Type>());
-    let (Some(starts), Some(ends), Some(labels), Some(redactions)) =
-        (number("start"), number("end"), labels, redactions)
-    else {
-        return TermCounts::default();
-    };
-    let mut next = 0;
-    let notes = (0..record.num_rows()).filter_map(|row| {
-        let end = next + redactions.value(row) as usize;
-        let spans = (next..end).map(|at| {
-            let span = Span::between(starts.value(at), ends.value(at));
-            (span, labels.value(at))
-        });
-        let spans: Vec<(Span, &str)> = spans.collect();
-        next = end;
-        (batch.row_kind(row) == RowKind::Note).then(|| (batch.note(row), spans))
-    });
-    terms.count(notes)
 }
 
 /// Returns a leaf's new values, and records the outcome for their rows.

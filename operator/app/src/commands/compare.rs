@@ -77,10 +77,17 @@ fn found(notes: &Compared) -> Option<anyhow::Error> {
         return Some(Coded(Failure::Runtime, message).into());
     }
     (left_out + notes.unknown.len() > 0).then(|| {
+        let such_as = |names: &[String]| {
+            names
+                .first()
+                .map_or_else(String::new, |name| format!(" (such as `{name}`)"))
+        };
         let message = format!(
-            "compared {} notes; {left_out} have no entry in the other tool's spans, and {} of its entries are for unknown notes",
+            "compared {} notes; {left_out} have no entry in the other tool's spans{}, and {} of its entries are for unknown notes{}",
             notes.compared,
-            notes.unknown.len()
+            such_as(if left_out > 0 { &notes.missing } else { &[] }),
+            notes.unknown.len(),
+            such_as(&notes.unknown)
         );
         Coded(Failure::Found, message).into()
     })

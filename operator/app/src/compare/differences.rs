@@ -23,7 +23,7 @@ struct SpanOut<'a> {
     start: usize,
     end: usize,
     label: &'a str,
-    /// Whose span it is.
+    /// The tool that has it.
     source: &'static str,
     difference: Kind,
     /// The number of the difference in its note: two spans that were compared with each other have the same.

@@ -180,11 +180,15 @@ fn names_of(name: &str) -> Vec<String> {
         let dot = name.rfind('.').filter(|&dot| dot > end);
         dot.and_then(|dot| name.get(..dot)).map(str::to_owned)
     };
-    let mut names = vec![name.to_owned()];
-    names.extend(stem(name));
-    names.push(file.to_owned());
-    names.extend(stem(file));
-    names.dedup();
+    let mut names: Vec<String> = Vec::new();
+    for one in [
+        Some(name.to_owned()),
+        stem(name),
+        Some(file.to_owned()),
+        stem(file),
+    ] {
+        names.extend(one.filter(|one| !names.contains(one)));
+    }
     names
 }
 
@@ -222,6 +226,7 @@ mod tests {
             names_of("a.b/n.1.txt"),
             ["a.b/n.1.txt", "a.b/n.1", "n.1.txt", "n.1"]
         );
+        assert_eq!(names_of("n.txt"), ["n.txt", "n"]);
         assert_eq!(names_of("n"), ["n"]);
     }
 
