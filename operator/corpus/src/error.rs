@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::places::OffsetUnit;
+
 /// Why documents could not be read or written. It holds positions, never text.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -88,7 +90,7 @@ pub enum LineError {
         /// Its end.
         end: usize,
         /// What the offsets count.
-        unit: &'static str,
+        unit: OffsetUnit,
         /// The text's length in these units.
         len: usize,
     },
@@ -102,7 +104,7 @@ pub enum LineError {
         /// Its end.
         end: usize,
         /// What the offsets count.
-        unit: &'static str,
+        unit: OffsetUnit,
     },
     /// The annotation quotes its text, and the document has other text there.
     #[error("{which} ({start}..{end} in {unit}): its text does not match the text at these offsets")]
@@ -114,7 +116,7 @@ pub enum LineError {
         /// Its end.
         end: usize,
         /// What the offsets count.
-        unit: &'static str,
+        unit: OffsetUnit,
     },
 }
 

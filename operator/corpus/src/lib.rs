@@ -33,6 +33,7 @@ pub use i2b2::write_i2b2;
 pub use jsonl::{Marked, marks_of, read_jsonl, write_jsonl};
 pub use merge::{Joined, MergeError, Source, merge, source};
 pub use offsets::{Predicted, read_offsets, write_offsets};
+pub use places::OffsetUnit;
 pub use rename::{Rename, RenameError};
-pub use spans::{NoteSpans, OffsetUnit, SpanFormat, read_spans};
+pub use spans::{NoteSpans, SpanFormat, read_spans};
 pub use strict::Counts;

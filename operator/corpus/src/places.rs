@@ -18,7 +18,29 @@ use crate::{Document, Mark};
 pub(crate) struct Places {
     starts: Vec<usize>,
     /// What was counted, for messages.
-    unit: &'static str,
+    unit: OffsetUnit,
+}
+
+/// What offsets count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OffsetUnit {
+    /// Unicode code points.
+    #[default]
+    CodePoint,
+    /// Bytes of UTF-8.
+    Byte,
+    /// UTF-16 code units.
+    Utf16,
+}
+
+impl std::fmt::Display for OffsetUnit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::CodePoint => "code points",
+            Self::Byte => "bytes",
+            Self::Utf16 => "UTF-16 units",
+        })
+    }
 }
 
 impl PartialEq for Places {
@@ -27,8 +49,6 @@ impl PartialEq for Places {
         self.starts == other.starts
     }
 }
-
-const CODE_POINTS: &str = "code points";
 
 /// Stands for a position inside a character, in units that are smaller than one.
 const INSIDE: usize = usize::MAX;
@@ -50,15 +70,15 @@ impl Places {
 
     /// Counts characters beyond the basic plane twice, as in Java and JavaScript.
     pub(crate) fn utf16(text: &str) -> Self {
-        Self::units(text, "UTF-16 units", char::len_utf16)
+        Self::units(text, OffsetUnit::Utf16, char::len_utf16)
     }
 
     /// Counts bytes of UTF-8.
     pub(crate) fn bytes(text: &str) -> Self {
-        Self::units(text, "bytes", char::len_utf8)
+        Self::units(text, OffsetUnit::Byte, char::len_utf8)
     }
 
-    fn units(text: &str, unit: &'static str, len: fn(char) -> usize) -> Self {
+    fn units(text: &str, unit: OffsetUnit, len: fn(char) -> usize) -> Self {
         let starts = text
             .char_indices()
             .flat_map(|(at, c)| std::iter::once(at).chain(std::iter::repeat_n(INSIDE, len(c) - 1)));
@@ -72,7 +92,7 @@ impl Places {
     pub(crate) const fn from_starts(starts_and_end: Vec<usize>) -> Self {
         Self {
             starts: starts_and_end,
-            unit: CODE_POINTS,
+            unit: OffsetUnit::CodePoint,
         }
     }
 

@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "tests may panic")]
-
 use std::path::Path;
 
 use lethe_core::{LabelSet, Span};

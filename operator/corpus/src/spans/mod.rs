@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use crate::document::sort;
 use crate::error::{CorpusError, content};
 use crate::format::{extension, file_name};
-use crate::places::{Claim, Places, same, settle};
+use crate::places::{Claim, OffsetUnit, Places, same, settle};
 use crate::{Mark, brat, i2b2};
 
 /// A format of another tool's spans.
@@ -63,18 +63,6 @@ impl SpanFormat {
             Self::Philter | Self::Brat => None,
         }
     }
-}
-
-/// What offsets count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum OffsetUnit {
-    /// Unicode code points.
-    #[default]
-    CodePoint,
-    /// Bytes of UTF-8.
-    Byte,
-    /// UTF-16 code units.
-    Utf16,
 }
 
 /// One note's spans, not yet placed in its text.
