@@ -21,6 +21,22 @@ pub enum TableError {
         /// Store and folder.
         place: String,
     },
+    /// The configuration of the tables is invalid.
+    #[error("key `backfill.{key}`: {problem}")]
+    Setting {
+        /// The key.
+        key: String,
+        /// The problem.
+        problem: String,
+    },
+    /// A database, or the connection to it, failed.
+    #[error("{place}: {problem}")]
+    Database {
+        /// The database.
+        place: String,
+        /// The problem, without what the server wrote about rows.
+        problem: String,
+    },
     /// The configuration of columns is invalid.
     #[error("key `backfill.columns.{key}`: {problem}")]
     Config {
@@ -76,7 +92,7 @@ impl TableError {
     pub const fn is_permanent(&self) -> bool {
         !matches!(
             self,
-            Self::Store(_) | Self::Codes(CodesError::Store(_)) | Self::Changed { .. }
+            Self::Store(_) | Self::Codes(CodesError::Store(_)) | Self::Changed { .. } | Self::Database { .. }
         )
     }
 }

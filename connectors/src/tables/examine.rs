@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{TableError, TableFormat, Tables, Unit, csv, jsonl, kind_of, parquet, partitions};
+use super::{Input, TableError, TableFormat, Tables, Unit, csv, jsonl, kind_of, parquet, partitions};
 use lethe_core::nearest;
 
 /// The maximum number of objects to look into: each takes a request or two.
@@ -29,6 +29,12 @@ impl Tables {
     /// later reports it.
     pub fn examine(&self, units: &[Unit]) -> Examined {
         let mut examined = Examined::default();
+        // The query was checked before its units were known.
+        if let Ok(Some(columns)) = self.check_query() {
+            examined.objects = 1;
+            examined.columns = columns;
+            return examined;
+        }
         let mut errors: BTreeMap<String, (usize, Vec<TableError>)> = BTreeMap::new();
         let mut keys: BTreeMap<String, Keys> = BTreeMap::new();
         for unit in first(units) {
@@ -64,7 +70,14 @@ impl Tables {
 
     /// Returns the columns of an object, and for JSON lines the number of lines that were read for them.
     fn columns_of(&self, unit: &Unit) -> Result<(BTreeSet<String>, Option<usize>), TableError> {
-        let remote = self.remote(&unit.object, &unit.shown);
+        #[cfg_attr(
+            not(feature = "postgres"),
+            expect(irrefutable_let_patterns, reason = "only stores without a database")
+        )]
+        let Input::Store(store) = &self.input else {
+            return Ok((BTreeSet::new(), None));
+        };
+        let remote = self.remote(store, &unit.object, &unit.shown);
         let name = &unit.object.name;
         let Some((format, compression)) = kind_of(name, self.config.format) else {
             return Ok((BTreeSet::new(), None));

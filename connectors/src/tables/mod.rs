@@ -1,5 +1,5 @@
 //! Reads exported tables of a warehouse: Parquet, nested or partitioned, JSON lines and CSV, also compressed
-//! with gzip or zstd, in a folder or a bucket.
+//! with gzip or zstd, in a folder or a bucket; or the result of a query of a database.
 //!
 //! An object is read as [`Slab`]s of rows, in order, so that memory does not grow with it. Reading again from
 //! a row returns the same slabs from there on. A [`Shape`] determines the columns of the output and their
@@ -8,6 +8,7 @@
 mod blocks;
 mod columns;
 mod csv;
+mod database;
 mod decompress;
 mod error;
 mod examine;
@@ -21,6 +22,7 @@ mod shape;
 mod strings;
 mod tree;
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -37,6 +39,7 @@ use crate::store::{Object, Store, StoreConfig};
 pub use blocks::Remote;
 pub use columns::{TableColumns, Wanted};
 pub use csv::CsvConfig;
+pub use database::{DatabaseConfig, Keys, has_password};
 pub use error::TableError;
 pub use examine::Examined;
 pub use file::{Layout, ParquetInput, TableFile, TableWriter};
@@ -53,8 +56,12 @@ const SLAB_ROWS: usize = 1024;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TablesConfig {
-    /// The folder or bucket that holds the tables.
-    pub input: StoreConfig,
+    /// The folder or bucket that holds the tables. Not with `database`.
+    #[serde(default)]
+    pub input: Option<StoreConfig>,
+    /// The query of a database whose rows are the table, instead of `input`.
+    #[serde(default)]
+    pub database: Option<DatabaseConfig>,
     /// The folder within `input` to read; empty means all of it.
     #[serde(default)]
     #[schemars(extend("examples" = ["exports/2026"]))]
@@ -81,8 +88,8 @@ pub struct TablesConfig {
     /// Notes over this size are quarantined.
     #[serde(default = "max_note_bytes")]
     pub max_note_bytes: usize,
-    /// Parquet objects over this size are split into units of row groups, which are processed independently.
-    /// Other formats are not split.
+    /// Parquet objects over this size are split into units of row groups, and the rows of a query into units
+    /// of about this size, which are processed independently. Other formats are not split.
     #[serde(default = "unit_bytes")]
     pub unit_bytes: u64,
     /// The approximate amount of text per output file, which is what a worker can lose when it is killed.
@@ -103,7 +110,36 @@ impl TablesConfig {
         self.names.unwrap_or(Names::Paths)
     }
 
-    /// Opens the list of objects and codes; `None` if objects keep their names. Blocks the calling thread on
+    /// Checks that the tables come from one place, and returns it.
+    ///
+    /// # Errors
+    /// [`TableError::Setting`] with the key.
+    pub fn place(&self) -> Result<TablesPlace<'_>, TableError> {
+        let wrong = |key: &str, problem: &str| {
+            Err(TableError::Setting {
+                key: key.to_owned(),
+                problem: problem.to_owned(),
+            })
+        };
+        match (&self.input, &self.database) {
+            (Some(input), None) => Ok(TablesPlace::Store(input)),
+            (None, Some(database)) => {
+                database.check()?;
+                Ok(TablesPlace::Database(database))
+            }
+            (None, None) => wrong(
+                "input",
+                "is missing; name the folder or bucket of the tables, or a query in `backfill.database`",
+            ),
+            (Some(_), Some(_)) => wrong(
+                "database",
+                "is set in addition to `backfill.input`; remove one of them",
+            ),
+        }
+    }
+
+    /// Opens the list of objects and codes; `None` if objects keep their names, and for the rows of a query,
+    /// whose name says nothing. Blocks the calling thread on
     /// the store, so the thread must not belong to the runtime.
     ///
     /// # Errors
@@ -112,12 +148,24 @@ impl TablesConfig {
         let Some(codes) = self.codes.as_ref().filter(|_| self.naming() == Names::Codes) else {
             return Ok(None);
         };
+        let TablesPlace::Store(input) = self.place()? else {
+            return Ok(None);
+        };
         let input = match &self.input_id {
             Some(id) => id.clone(),
-            None => format!("{}, folder {}", self.input.build()?.describe(), self.folder),
+            None => format!("{}, folder {}", input.build()?.describe(), self.folder),
         };
         Ok(Some(Codes::open(codes, &input, runtime)?))
     }
+}
+
+/// The place of the tables.
+#[derive(Clone, Copy, Debug)]
+pub enum TablesPlace<'a> {
+    /// Objects of a folder or bucket.
+    Store(&'a StoreConfig),
+    /// The rows of a query.
+    Database(&'a DatabaseConfig),
 }
 
 const fn max_note_bytes() -> usize {
@@ -192,8 +240,10 @@ pub struct Unit {
     pub object: Object,
     /// Its name in the output, in errors and in logs: the object's name or its code.
     pub shown: Arc<str>,
-    /// The row groups to read; `None` for all.
+    /// The row groups to read, or the rows of a query; `None` for all.
     pub groups: Option<Range<usize>>,
+    /// The keys of the rows of a query.
+    pub keys: Option<Arc<Keys>>,
     /// Bytes of the object that it covers.
     pub bytes: u64,
 }
@@ -209,35 +259,81 @@ pub struct Found {
     pub others: usize,
 }
 
-/// Tables in a store.
+/// Tables in a store, or the result of a query.
 pub struct Tables {
     config: TablesConfig,
-    store: Arc<dyn Store>,
+    input: Input,
     runtime: Handle,
 }
 
+enum Input {
+    Store(Arc<dyn Store>),
+    #[cfg(feature = "postgres")]
+    Database(database::Database),
+}
+
 impl Tables {
-    /// Opens the store. Requests block the calling thread, which must not belong to the runtime.
+    /// Opens the store or the query, without connecting to a database. Requests block the calling thread,
+    /// which must not belong to the runtime.
     ///
     /// # Errors
     /// [`TableError`] if the configuration is invalid.
     pub fn open(config: &TablesConfig, runtime: Handle) -> Result<Self, TableError> {
         config.columns.check()?;
+        let input = match config.place()? {
+            TablesPlace::Store(store) => Input::Store(store.build()?),
+            #[cfg(feature = "postgres")]
+            TablesPlace::Database(database) => {
+                Input::Database(database::Database::open(config, database, runtime.clone())?)
+            }
+            #[cfg(not(feature = "postgres"))]
+            TablesPlace::Database(_) => {
+                return Err(TableError::Setting {
+                    key: "database".to_owned(),
+                    problem: "this build of Lethe cannot use PostgreSQL; use one that was built with the feature `postgres`"
+                        .to_owned(),
+                });
+            }
+        };
         Ok(Self {
-            store: config.input.build()?,
+            input,
             config: config.clone(),
             runtime,
         })
     }
 
-    /// Lists the units. With `codes`, objects are named by their codes, and new objects are assigned one.
+    /// For the rows of a query: connects once, checks the query and its columns, and returns the names of its
+    /// columns. `None` for objects of a store.
     ///
     /// # Errors
-    /// [`TableError`] if the store cannot be listed, has no table, or a code cannot be made durable.
+    /// [`TableError`] of the query, the configuration or the server.
+    pub fn check_query(&self) -> Result<Option<BTreeSet<String>>, TableError> {
+        match &self.input {
+            Input::Store(_) => Ok(None),
+            #[cfg(feature = "postgres")]
+            Input::Database(database) => database.check().map(Some),
+        }
+    }
+
+    /// Lists the units. With `codes`, objects are named by their codes, and new objects are assigned one. Of a
+    /// query, this reads the keys of all rows.
+    ///
+    /// # Errors
+    /// [`TableError`] if the store cannot be listed, has no table, or a code cannot be made durable; or if the
+    /// query or its key cannot be used.
     pub fn units(&self, codes: Option<&mut Codes>) -> Result<Found, TableError> {
-        let listed = self
-            .runtime
-            .block_on(self.store.list(self.config.folder.trim_matches('/')))?;
+        let store = match &self.input {
+            Input::Store(store) => store,
+            #[cfg(feature = "postgres")]
+            Input::Database(database) => {
+                return Ok(Found {
+                    units: database.units()?,
+                    ..Found::default()
+                });
+            }
+        };
+        let folder = self.config.folder.trim_matches('/');
+        let listed = self.runtime.block_on(store.list(folder))?;
         let mut found = Found::default();
         let mut tables = Vec::new();
         for object in listed {
@@ -261,30 +357,37 @@ impl Tables {
         for (object, format) in tables {
             let slot = codes.and_then(|codes| codes.slot(&object.name));
             let shown = slot.map_or_else(|| object.name.as_str().into(), |slot| Arc::clone(&slot.topic));
-            match self.split(object, &shown, format) {
+            match self.split(store, object, &shown, format) {
                 Ok(parts) => found.units.extend(parts),
                 Err(error) => found.broken.push((shown.to_string(), error)),
             }
         }
         if found.units.is_empty() && found.broken.is_empty() {
             return Err(TableError::NoTables {
-                place: format!("{}, folder `{}`", self.store.describe(), self.config.folder),
+                place: format!("{}, folder `{}`", store.describe(), self.config.folder),
             });
         }
         Ok(found)
     }
 
-    fn split(&self, object: Object, shown: &Arc<str>, format: TableFormat) -> Result<Vec<Unit>, TableError> {
+    fn split(
+        &self,
+        store: &Arc<dyn Store>,
+        object: Object,
+        shown: &Arc<str>,
+        format: TableFormat,
+    ) -> Result<Vec<Unit>, TableError> {
         let bytes = object.size;
         if format != TableFormat::Parquet || bytes <= self.config.unit_bytes.max(1) {
             return Ok(vec![Unit {
                 object,
                 shown: Arc::clone(shown),
                 groups: None,
+                keys: None,
                 bytes,
             }]);
         }
-        let metadata = parquet::metadata(&self.remote(&object, shown))?;
+        let metadata = parquet::metadata(&self.remote(store, &object, shown))?;
         let groups = parquet::cut(&metadata, self.config.unit_bytes);
         Ok(groups
             .into_iter()
@@ -292,14 +395,15 @@ impl Tables {
                 object: object.clone(),
                 shown: Arc::clone(shown),
                 groups: Some(groups),
+                keys: None,
                 bytes,
             })
             .collect())
     }
 
     /// Returns an object to be read in ranges.
-    fn remote(&self, object: &Object, shown: &str) -> Remote {
-        Remote::new(Arc::clone(&self.store), object.clone(), self.runtime.clone()).called(shown)
+    fn remote(&self, store: &Arc<dyn Store>, object: &Object, shown: &str) -> Remote {
+        Remote::new(Arc::clone(store), object.clone(), self.runtime.clone()).called(shown)
     }
 
     /// Returns the shape of the unit's object, and its rows from `from`, counted from the unit's first.
@@ -307,7 +411,12 @@ impl Tables {
     /// # Errors
     /// [`TableError`] if it cannot be opened or lacks a column.
     pub fn read(&self, unit: &Unit, from: u64) -> Result<(Shape, Slabs), TableError> {
-        let remote = self.remote(&unit.object, &unit.shown);
+        let store = match &self.input {
+            Input::Store(store) => store,
+            #[cfg(feature = "postgres")]
+            Input::Database(database) => return database.read(unit, from),
+        };
+        let remote = self.remote(store, &unit.object, &unit.shown);
         let name = &unit.object.name;
         let Some((format, compression)) = kind_of(name, self.config.format) else {
             return Err(TableError::broken(
@@ -326,12 +435,18 @@ impl Tables {
         }
     }
 
-    /// Checks that the object still has the unit's version.
+    /// Checks that the object still has the unit's version. Rows of a query were compared with their digest
+    /// when they were read.
     ///
     /// # Errors
     /// [`TableError::Changed`] if it has not, or the store's error.
     pub fn check(&self, unit: &Unit) -> Result<(), TableError> {
-        let look = self.runtime.block_on(self.store.look(&unit.object.name));
+        let store = match &self.input {
+            Input::Store(store) => store,
+            #[cfg(feature = "postgres")]
+            Input::Database(_) => return Ok(()),
+        };
+        let look = self.runtime.block_on(store.look(&unit.object.name));
         let now = look.map_err(|error| error.renamed(&unit.shown))?;
         if now.version == unit.object.version {
             return Ok(());

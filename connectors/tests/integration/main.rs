@@ -20,3 +20,4 @@ mod store_local;
 mod store_proxy;
 mod store_s3;
 mod tables;
+mod tables_database;

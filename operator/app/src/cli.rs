@@ -234,9 +234,26 @@ pub(crate) struct BackfillArgs {
     /// --json`: to redo in a new dataset what an older version wrote
     #[arg(long, value_name = "FILE")]
     pub(crate) only: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) database: DatabaseArgs,
     /// Print the summary at the end as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// A query of a database, instead of the configuration's input.
+#[derive(Args)]
+pub(crate) struct DatabaseArgs {
+    /// Read the rows of a query of this PostgreSQL database instead of `backfill.input`. The password comes
+    /// from the configuration, `PGPASSWORD`, `PGPASSFILE` or `~/.pgpass`
+    #[arg(long, value_name = "URL")]
+    pub(crate) source: Option<String>,
+    /// The query: one SELECT
+    #[arg(long, value_name = "SQL")]
+    pub(crate) query: Option<String>,
+    /// The column of the query whose values are unique, in whose order Lethe reads the rows
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) key: Option<String>,
 }
 
 /// One shard of the work.

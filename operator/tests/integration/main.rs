@@ -3,6 +3,7 @@
 
 mod audit;
 mod backfill;
+mod backfill_database;
 mod backfill_faults;
 mod backfill_inspect;
 mod bad_input;

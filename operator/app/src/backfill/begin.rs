@@ -42,6 +42,9 @@ pub(super) async fn begin(
     if tables.naming() == Names::Codes {
         begun.insert("names".to_owned(), "codes".into());
     }
+    if let Some(query) = plan::query(tables) {
+        begun.insert("query".to_owned(), query);
+    }
     begun.insert("digest".to_owned(), current.digest.as_str().into());
     match store.create(BEGUN, encode_manifest(&begun)?).await {
         Ok(()) => return Ok(current),

@@ -162,7 +162,7 @@ pub(crate) fn run(
         _ => Some(begin()?),
     };
     let mut found = match tables.units(codes.as_mut()) {
-        Err(error @ TableError::NoTables { .. }) => return Err(usage(error)),
+        Err(error) if error.is_permanent() => return Err(usage(error)),
         other => other?,
     };
     if let Some(only) = &backfill.only {
@@ -323,7 +323,8 @@ fn names(
 ) -> anyhow::Result<Option<Codes>> {
     let codes = tables.open_codes(runtime.clone())?;
     let mode = engine_version.fingerprints.mode.as_deref();
-    if codes.is_some() || !is_strict(mode) {
+    // The rows of a query have a name that says nothing.
+    if codes.is_some() || !is_strict(mode) || tables.database.is_some() {
         return Ok(codes);
     }
     // The name of a file or of its folder, such as `mrn=1234567`, may identify a patient.

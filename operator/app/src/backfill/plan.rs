@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use lethe_connectors::sink::{Fingerprints, PartName, object_id, unit_id};
 use lethe_connectors::tables::{TablesConfig, Unit};
 use lethe_core::{fingerprint, hex};
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::cli::Shard;
@@ -54,7 +54,7 @@ pub(super) struct Plan {
 /// Returns the configuration's digest: everything that determines the rows, except the table itself.
 pub(super) fn digest(fingerprints: &Fingerprints, tables: &TablesConfig, part_bytes: u64) -> String {
     // The location of the tables is left out, since they may move.
-    fingerprint(&json!({
+    let mut configuration = json!({
         "made_by": fingerprints.entries(),
         "columns": tables.columns,
         "csv": tables.csv,
@@ -63,7 +63,17 @@ pub(super) fn digest(fingerprints: &Fingerprints, tables: &TablesConfig, part_by
         "max_note_bytes": tables.max_note_bytes,
         "unit_bytes": tables.unit_bytes,
         "part_bytes": part_bytes,
-    }))
+    });
+    if let Some(query) = query(tables) {
+        configuration["query"] = query;
+    }
+    fingerprint(&configuration)
+}
+
+/// Describes the query whose rows are the table. The text itself is left out, since it may contain a value.
+pub(super) fn query(tables: &TablesConfig) -> Option<Value> {
+    let database = tables.database.as_ref()?;
+    Some(fingerprint(&json!({ "query": database.query.trim(), "key": database.key })).into())
 }
 
 /// Describes the row groups of a unit.
@@ -134,6 +144,7 @@ mod tests {
                 version: version.into(),
             },
             groups: None,
+            keys: None,
             bytes: 1,
         }
     }

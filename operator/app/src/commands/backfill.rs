@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use lethe_connectors::Stop;
 use lethe_connectors::source::commands;
-use lethe_connectors::tables::TableColumns;
+use lethe_connectors::tables::{TableColumns, TablesConfig, has_password};
 use lethe_core::CarriedField;
 
 use super::documents::print;
 use super::run::{fingerprints, runtime};
 use crate::backfill::{self, Backfill, Only};
 use crate::background;
-use crate::cli::BackfillArgs;
+use crate::cli::{BackfillArgs, DatabaseArgs};
 use crate::clinical::ClinicalTerms;
 use crate::config::{BuiltEngine, Config, load};
 use crate::exit::{Coded, Failure, usage};
@@ -22,6 +22,9 @@ use crate::telemetry::{Build, Telemetry};
 /// Runs the backfill of the configuration.
 pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
     let mut config = load(&args.config)?.with_policy(args.policy.as_ref())?;
+    if let Some(tables) = &mut config.backfill {
+        query(tables, &args.database)?;
+    }
     carry(&mut config);
     let config = Arc::new(config);
     let runtime = runtime()?;
@@ -87,6 +90,33 @@ pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
         files = totals.files,
         "done: {summary}"
     );
+    Ok(())
+}
+
+/// Applies the options that name a query.
+///
+/// # Errors
+/// A usage error if the command line contains a password, which other users of the machine could read.
+fn query(tables: &mut TablesConfig, args: &DatabaseArgs) -> anyhow::Result<()> {
+    if args.source.is_none() && args.query.is_none() && args.key.is_none() {
+        return Ok(());
+    }
+    let database = tables.database.get_or_insert_default();
+    if let Some(source) = &args.source {
+        if has_password(source) {
+            return Err(usage(
+                "--source: contains a password, which other users of this machine can read; leave it out, and set `PGPASSWORD`, `PGPASSFILE` or `backfill.database.password`",
+            ));
+        }
+        tables.input = None;
+        database.connection = source.as_str().into();
+    }
+    if let Some(query) = &args.query {
+        database.query.clone_from(query);
+    }
+    if let Some(key) = &args.key {
+        database.key.clone_from(key);
+    }
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use lethe_connectors::kafka::{Cluster, KafkaConfig};
 use lethe_connectors::registry;
 use lethe_connectors::store::verify;
-use lethe_connectors::tables::{Tables, TablesConfig};
+use lethe_connectors::tables::{Tables, TablesConfig, TablesPlace};
 
 use serde::Serialize;
 use serde_json::json;
@@ -187,29 +187,49 @@ impl Report {
         crate::backfill::check(tables, built.engine.labels())?;
         super::backfill::keep(&tables.columns, built)?;
         config.check_object_names()?;
-        self.line("backfill", tables.input.build()?.describe())?;
-        if self.connect {
-            let runtime = runtime()?;
-            let opened = Tables::open(tables, runtime.handle().clone());
-            match opened.and_then(|tables| tables.units(None).map(|found| (tables, found))) {
-                Ok((tables, found)) => {
-                    self.line("", format_args!("{} units", found.units.len()))?;
-                    let examined = tables.examine(&found.units);
-                    self.line(
-                        "",
-                        format_args!("the columns of {} objects were compared", examined.objects),
-                    )?;
-                    for doubt in &examined.doubtful {
-                        self.line("", format_args!("warning: {doubt}"))?;
-                    }
-                    self.wrong
-                        .extend(examined.unusable.iter().map(ToString::to_string));
-                    self.wrong
-                        .extend(found.broken.into_iter().map(|(_, error)| error.to_string()));
-                }
-                Err(error) => self.wrong.push(error.to_string()),
-            }
+        let place = match tables.place().map_err(usage)? {
+            TablesPlace::Store(store) => store.build()?.describe(),
+            TablesPlace::Database(_) => "a query of a PostgreSQL database".to_owned(),
+        };
+        self.line("backfill", place)?;
+        if !self.connect {
+            return Ok(());
         }
+        let runtime = runtime()?;
+        let opened = Tables::open(tables, runtime.handle().clone());
+        match opened.and_then(|tables| Ok((tables.check_query()?, tables))) {
+            Ok((Some(columns), _)) => self.line(
+                "",
+                format_args!("the query is readable, and has {} columns", columns.len()),
+            )?,
+            Ok((None, tables)) => self.objects(&tables)?,
+            Err(error) => self.wrong.push(error.to_string()),
+        }
+        Ok(())
+    }
+
+    /// Compares the configured columns with the objects of a store.
+    fn objects(&mut self, tables: &Tables) -> anyhow::Result<()> {
+        let found = match tables.units(None) {
+            Ok(found) => found,
+            Err(error) => {
+                self.wrong.push(error.to_string());
+                return Ok(());
+            }
+        };
+        self.line("", format_args!("{} units", found.units.len()))?;
+        let examined = tables.examine(&found.units);
+        self.line(
+            "",
+            format_args!("the columns of {} objects were compared", examined.objects),
+        )?;
+        for doubt in &examined.doubtful {
+            self.line("", format_args!("warning: {doubt}"))?;
+        }
+        self.wrong
+            .extend(examined.unusable.iter().map(ToString::to_string));
+        self.wrong
+            .extend(found.broken.into_iter().map(|(_, error)| error.to_string()));
         Ok(())
     }
 

@@ -95,7 +95,7 @@ impl Config {
     fn name_input(&mut self) {
         if let Some(tables) = &mut self.backfill
             && tables.input_id.is_none()
-            && let StoreConfig::Folder(folder) = &tables.input
+            && let Some(StoreConfig::Folder(folder)) = &tables.input
         {
             let written = self.engine.written.path(&folder.path);
             if written != folder.path {

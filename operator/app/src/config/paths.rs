@@ -236,7 +236,7 @@ mod tests {
             panic!("a folder");
         };
         assert_eq!(store.path, at("redacted"));
-        let StoreConfig::Folder(input) = config.backfill.unwrap().input else {
+        let Some(StoreConfig::Folder(input)) = config.backfill.unwrap().input else {
             panic!("a folder");
         };
         assert_eq!(input.path, at("../export"));

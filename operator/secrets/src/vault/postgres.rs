@@ -16,6 +16,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use lethe_postgres::tokio_postgres;
 use tokio::runtime::Runtime;
 use zeroize::Zeroizing;
 

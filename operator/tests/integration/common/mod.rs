@@ -12,6 +12,7 @@ pub(crate) mod bundle;
 pub(crate) mod chart;
 pub(crate) mod checks;
 pub(crate) mod collector;
+pub(crate) mod database;
 pub(crate) mod dataset;
 pub(crate) mod feed;
 pub(crate) mod folder_monitor;

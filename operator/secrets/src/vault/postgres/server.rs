@@ -1,16 +1,15 @@
 //! The server of a vault: connections, their statements, TLS, and the meaning of each of its errors.
 
 use std::collections::BTreeMap;
-use std::error::Error as _;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use openssl::ssl::{SslConnector, SslMethod};
-use postgres_openssl::MakeTlsConnector;
-use tokio_postgres::config::{SslMode, TargetSessionAttrs};
-use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, Config, NoTls, Statement};
+pub(super) use lethe_postgres::is_lost;
+use lethe_postgres::tokio_postgres::config::{SslMode, TargetSessionAttrs};
+use lethe_postgres::tokio_postgres::error::SqlState;
+use lethe_postgres::tokio_postgres::{self, Client, Config, Statement};
+use lethe_postgres::{MakeTlsConnector, Verify, connect, is_temporary, message};
 
 use super::super::cipher::{Cipher, FORM, Hash};
 use super::super::{Code, VaultError};
@@ -88,19 +87,7 @@ impl Server {
     }
 
     async fn connect(&self) -> Result<Client, tokio_postgres::Error> {
-        let client = match &self.tls {
-            Some(tls) => {
-                let (client, connection) = self.config.connect(tls.clone()).await?;
-                // The calls that a connection error breaks report it.
-                tokio::spawn(async { drop(connection.await) });
-                client
-            }
-            None => {
-                let (client, connection) = self.config.connect(NoTls).await?;
-                tokio::spawn(async { drop(connection.await) });
-                client
-            }
-        };
+        let client = connect(&self.config, self.tls.as_ref()).await?;
         // A server may be configured to respond before a commit is on its disk; codes need it on the disk.
         client
             .batch_execute(
@@ -232,39 +219,13 @@ impl Session {
 }
 
 fn connector(tls: &PostgresTls) -> Result<MakeTlsConnector, VaultError> {
-    let build = || {
-        let mut builder = SslConnector::builder(SslMethod::tls_client())?;
-        if let PostgresTls::Authority(file) = tls {
-            builder.set_cert_store(openssl::x509::store::X509StoreBuilder::new()?.build());
-            builder.set_ca_file(file)?;
-        } else {
-            add_system_authorities(&mut builder)?;
-        }
-        Ok(MakeTlsConnector::new(builder.build()))
+    let authority = match tls {
+        PostgresTls::Authority(file) => Some(file.as_path()),
+        PostgresTls::System | PostgresTls::Off => None,
     };
-    build().map_err(|error: openssl::error::ErrorStack| VaultError::Refused {
+    lethe_postgres::connector(authority, Verify::Full).map_err(|error| VaultError::Refused {
         reason: format!("TLS cannot be set up: {error}"),
     })
-}
-
-/// Adds the authorities of the system, which only the system's own OpenSSL finds by itself.
-#[cfg(feature = "static-openssl")]
-fn add_system_authorities(
-    builder: &mut openssl::ssl::SslConnectorBuilder,
-) -> Result<(), openssl::error::ErrorStack> {
-    let found = openssl_probe::probe();
-    if let Some(file) = found.cert_file {
-        builder.set_ca_file(file)?;
-    }
-    Ok(())
-}
-
-#[cfg(not(feature = "static-openssl"))]
-#[allow(clippy::unnecessary_wraps)]
-fn add_system_authorities(
-    _: &mut openssl::ssl::SslConnectorBuilder,
-) -> Result<(), openssl::error::ErrorStack> {
-    Ok(())
 }
 
 pub(super) async fn within<T>(
@@ -279,50 +240,13 @@ pub(super) async fn within<T>(
     }
 }
 
-/// Returns whether the connection died, so that the same call on a new one is conclusive.
-pub(super) fn is_lost(error: &tokio_postgres::Error) -> bool {
-    match error.code() {
-        Some(code) => is_leaving(code),
-        None => error.is_closed() || is_io(error),
-    }
-}
-
-/// Returns whether the server is shutting down, or one of its processes died.
-fn is_leaving(code: &SqlState) -> bool {
-    [
-        SqlState::ADMIN_SHUTDOWN,
-        SqlState::CRASH_SHUTDOWN,
-        SqlState::CANNOT_CONNECT_NOW,
-    ]
-    .contains(code)
-}
-
-fn is_io(error: &tokio_postgres::Error) -> bool {
-    error.source().is_some_and(|source| source.is::<std::io::Error>())
-}
-
 /// Maps a server's error to a vault's. Messages come from the server and mention its tables, users and
 /// settings; no row of the vault holds text.
 pub(super) fn told(error: &tokio_postgres::Error) -> VaultError {
-    let mut reason = error.to_string();
-    let mut source = error.source();
-    while let Some(inner) = source {
-        reason = format!("{reason}: {inner}");
-        source = inner.source();
-    }
-    let temporary = match error.code() {
-        // Connection exceptions, transactions rolled back (for instance by deadlocks), resources, operator
-        // intervention, and a server that has become a standby (classes of appendix A of PostgreSQL's
-        // manual).
-        Some(code) => {
-            ["08", "40", "53", "55", "57"]
-                .iter()
-                .any(|class| code.code().starts_with(class))
-                || *code == SqlState::READ_ONLY_SQL_TRANSACTION
-        }
-        None => error.is_closed() || is_io(error) || error.to_string().contains("timed out"),
-    };
-    if temporary {
+    let reason = message(error);
+    // A server that has become a standby is left for the next one, too.
+    let is_standby = error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION);
+    if is_temporary(error) || is_standby {
         VaultError::Unavailable { reason }
     } else {
         VaultError::Refused { reason }
