@@ -39,7 +39,7 @@ use crate::store::{Object, Store, StoreConfig};
 pub use blocks::Remote;
 pub use columns::{TableColumns, Wanted};
 pub use csv::CsvConfig;
-pub use database::{DatabaseConfig, Keys, has_password};
+pub use database::{DatabaseConfig, Keys, Sample, has_password, sample_query};
 pub use error::TableError;
 pub use examine::Examined;
 pub use file::{Layout, ParquetInput, TableFile, TableWriter};
@@ -287,13 +287,7 @@ impl Tables {
                 Input::Database(database::Database::open(config, database, runtime.clone())?)
             }
             #[cfg(not(feature = "postgres"))]
-            TablesPlace::Database(_) => {
-                return Err(TableError::Setting {
-                    key: "database".to_owned(),
-                    problem: "this build of Lethe cannot use PostgreSQL; use one that was built with the feature `postgres`"
-                        .to_owned(),
-                });
-            }
+            TablesPlace::Database(_) => return Err(TableError::no_database()),
         };
         Ok(Self {
             input,

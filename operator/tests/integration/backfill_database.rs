@@ -200,3 +200,36 @@ fn columns_and_queries_that_cannot_be_used_are_named_before_anything_starts() {
         checked.out
     );
 }
+
+#[test]
+fn a_proposal_for_the_columns_of_a_query_samples_its_rows() {
+    let (place, schema) = (Place::new(), Schema::with_notes(200));
+    let out = place.at("columns.toml");
+    let query = "SELECT *, '1 day'::interval AS stay FROM notes";
+    let arguments = [
+        "profile",
+        "--source",
+        &schema.url(),
+        "--query",
+        query,
+        "--out",
+        out.to_str().unwrap(),
+    ];
+    let password = Schema::password();
+    let ended = Lethe::new(arguments).env("PGPASSWORD", &password).end().expect(0);
+    assert!(ended.out.contains("redact as text"), "{}", ended.out);
+    let columns = std::fs::read_to_string(out).unwrap();
+    assert!(columns.contains("mrn = \"MEDICALRECORD\""), "{columns}");
+    let arguments = [
+        "profile",
+        "--source",
+        &schema.url(),
+        "--query",
+        "SELECT 1; SELECT 2",
+    ];
+    Lethe::new(arguments)
+        .env("PGPASSWORD", &password)
+        .end()
+        .expect(2)
+        .says("backfill.database.query");
+}

@@ -52,28 +52,31 @@ impl DatabaseConfig {
     /// # Errors
     /// [`TableError::Setting`] with the key.
     pub(in crate::tables) fn check(&self) -> Result<(), TableError> {
-        let missing = |key: &str, option: &str, what: &str| {
-            Err(TableError::Setting {
-                key: format!("database.{key}"),
-                problem: format!("is missing; set it to {what}, or use the option --{option}"),
-            })
-        };
-        if self.connection.is_empty() {
-            return missing(
-                "connection",
-                "source",
-                "the URL of a database, such as postgresql://USER@HOST/DATABASE",
-            );
-        }
-        if self.statement().is_empty() {
-            return missing("query", "query", "a SELECT");
-        }
+        self.check_connection()?;
         if self.key.is_empty() {
-            return missing(
+            return Err(missing(
                 "key",
                 "key",
                 "a column of the query whose values are unique and not null",
-            );
+            ));
+        }
+        Ok(())
+    }
+
+    /// Checks that nothing is missing of what a query without an order needs.
+    ///
+    /// # Errors
+    /// [`TableError::Setting`] with the key.
+    pub(super) fn check_connection(&self) -> Result<(), TableError> {
+        if self.connection.is_empty() {
+            return Err(missing(
+                "connection",
+                "source",
+                "the URL of a database, such as postgresql://USER@HOST/DATABASE",
+            ));
+        }
+        if self.statement().is_empty() {
+            return Err(missing("query", "query", "a SELECT"));
         }
         if self.statement_timeout_seconds == 0 {
             return Err(TableError::Setting {
@@ -82,5 +85,12 @@ impl DatabaseConfig {
             });
         }
         Ok(())
+    }
+}
+
+fn missing(key: &str, option: &str, what: &str) -> TableError {
+    TableError::Setting {
+        key: format!("database.{key}"),
+        problem: format!("is missing; set it to {what}, or use the option --{option}"),
     }
 }

@@ -103,10 +103,11 @@ fn meaning(code: &str) -> &'static str {
     }
 }
 
-/// Returns the error of a query that the server refuses before it reads a row. Its words quote only the query.
-pub(super) fn refused(error: &Error) -> TableError {
+/// Returns the error of a query that the server refuses before it reads a row. Its words quote only the query;
+/// `is_own` says that it is not a part of another statement.
+pub(super) fn refused(error: &Error, is_own: bool) -> TableError {
     let problem = match (error.as_db_error(), code(error)) {
-        (Some(server), Some(code)) if code.starts_with("42") && code != "42501" => {
+        (Some(server), Some(code)) if is_own && code.starts_with("42") && code != "42501" => {
             format!("{} (SQLSTATE {code})", server.message())
         }
         (_, Some(code)) => format!("{} (SQLSTATE {code})", meaning(code)),

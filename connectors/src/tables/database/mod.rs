@@ -19,12 +19,20 @@ mod prepare;
 #[cfg(feature = "postgres")]
 mod rows;
 #[cfg(feature = "postgres")]
+mod sample;
+#[cfg(feature = "postgres")]
 mod server;
 #[cfg(feature = "postgres")]
 mod types;
 
 use std::fmt;
+use std::sync::Arc;
 
+use arrow_array::RecordBatch;
+use arrow_schema::Schema;
+use tokio::runtime::Handle;
+
+use super::TableError;
 pub use config::DatabaseConfig;
 #[cfg(feature = "postgres")]
 pub(super) use server::Database;
@@ -39,6 +47,25 @@ pub fn has_password(connection: &str) -> bool {
     // This build refuses every connection.
     #[cfg(not(feature = "postgres"))]
     return connection.contains("password");
+}
+
+/// A schema, and rows.
+pub type Sample = (Arc<Schema>, Vec<RecordBatch>);
+
+/// Reads the first rows of a query, at most `rows`, with all its columns. Blocks the calling thread, which must
+/// not belong to the runtime.
+///
+/// # Errors
+/// [`TableError`] of the configuration, the query or the server.
+pub fn sample_query(config: &DatabaseConfig, rows: usize, runtime: &Handle) -> Result<Sample, TableError> {
+    config.check_connection()?;
+    #[cfg(feature = "postgres")]
+    return sample::sample(config, rows, runtime);
+    #[cfg(not(feature = "postgres"))]
+    {
+        let _ = (rows, runtime);
+        Err(TableError::no_database())
+    }
 }
 
 /// The keys of a unit's rows, and their digest.

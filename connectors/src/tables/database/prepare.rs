@@ -34,7 +34,7 @@ pub(super) struct Prepared {
 }
 
 /// Returns a column of the query as SQL.
-fn quoted(name: &str) -> String {
+pub(super) fn quoted(name: &str) -> String {
     format!("q.\"{}\"", name.replace('"', "\"\""))
 }
 
@@ -43,12 +43,12 @@ pub(super) async fn prepare(server: &Server) -> Result<Prepared, Failure> {
     let mut client = server.client().await?;
     let transaction = server.begin(&mut client).await?;
     let query = server.config.statement();
-    let refuse = |failure: Failure| match failure {
-        Failure::Server { error, .. } if !is_temporary(&error) => refused(&error).into(),
+    let refuse = |failure: Failure, is_own: bool| match failure {
+        Failure::Server { error, .. } if !is_temporary(&error) => refused(&error, is_own).into(),
         other => other,
     };
     let statement = within(DOING, server.limit(), transaction.prepare(query));
-    let statement = statement.await.map_err(refuse)?;
+    let statement = statement.await.map_err(|failure| refuse(failure, true))?;
     let prepared = Prepared::new(server, &statement)?;
     // Other statements than one SELECT cannot be a part of another one.
     for sql in [
@@ -57,12 +57,12 @@ pub(super) async fn prepare(server: &Server) -> Result<Prepared, Failure> {
         prepared.rows(&Keys::all(), 0).0,
     ] {
         let statement = within(DOING, server.limit(), transaction.prepare(&sql));
-        statement.await.map_err(refuse)?;
+        statement.await.map_err(|failure| refuse(failure, false))?;
     }
     Ok(prepared)
 }
 
-fn wrong(key: &str, problem: impl Into<String>) -> TableError {
+pub(super) fn wrong(key: &str, problem: impl Into<String>) -> TableError {
     TableError::Setting {
         key: format!("database.{key}"),
         problem: problem.into(),

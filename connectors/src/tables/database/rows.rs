@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use arrow_schema::Schema;
+use lethe_core::QuarantineCode;
 use lethe_postgres::tokio_postgres::types::ToSql;
 use lethe_postgres::tokio_postgres::{Row, Statement, Transaction};
 use sha2::{Digest as _, Sha256};
@@ -187,36 +189,40 @@ impl Reader {
     }
 
     fn slab(&self, rows: &[Row]) -> Result<Slab, Failure> {
-        let mut builders: Vec<Builder> = self
-            .prepared
-            .kinds
-            .iter()
-            .map(|kind| Builder::new(*kind))
-            .collect();
-        let mut bad = Vec::new();
-        for (number, row) in rows.iter().enumerate() {
-            let mut wrong = None;
-            for (at, builder) in builders.iter_mut().enumerate() {
-                let value: Option<Raw<'_>> = row.try_get(at).map_err(Failure::server(DOING))?;
-                if let Err(code) = builder.push(value) {
-                    wrong.get_or_insert(code);
-                }
-            }
-            bad.extend(wrong.map(|code| (number, code)));
-        }
-        let first = self.first + self.done;
-        let columns = builders.iter_mut().map(Builder::finish).collect();
-        let record = RecordBatch::try_new(Arc::clone(&self.prepared.schema), columns).map_err(|_| {
-            TableError::Database {
-                place: self.server.place.clone(),
-                problem: format!("row {first} of the query cannot be put into a batch"),
-            }
-        })?;
+        let Prepared { kinds, schema, .. } = &*self.prepared;
+        let (record, bad) = batch(rows, kinds, schema, &self.server.place)?;
         Ok(Slab {
-            first: i64::try_from(first).unwrap_or(i64::MAX),
+            first: i64::try_from(self.first + self.done).unwrap_or(i64::MAX),
             record,
             bad,
             share: (self.done + rows.len() as u64) as f64 / self.rows.max(1) as f64,
         })
     }
+}
+
+/// Returns rows as a batch, and those with a value that Arrow cannot hold.
+pub(super) fn batch(
+    rows: &[Row],
+    kinds: &[Kind],
+    schema: &Arc<Schema>,
+    place: &str,
+) -> Result<(RecordBatch, Vec<(usize, QuarantineCode)>), Failure> {
+    let mut builders: Vec<Builder> = kinds.iter().map(|kind| Builder::new(*kind)).collect();
+    let mut bad = Vec::new();
+    for (number, row) in rows.iter().enumerate() {
+        let mut wrong = None;
+        for (at, builder) in builders.iter_mut().enumerate() {
+            let value: Option<Raw<'_>> = row.try_get(at).map_err(Failure::server(DOING))?;
+            if let Err(code) = builder.push(value) {
+                wrong.get_or_insert(code);
+            }
+        }
+        bad.extend(wrong.map(|code| (number, code)));
+    }
+    let columns = builders.iter_mut().map(Builder::finish).collect();
+    let record = RecordBatch::try_new(Arc::clone(schema), columns).map_err(|_| TableError::Database {
+        place: place.to_owned(),
+        problem: "rows of the query cannot be put into a batch".to_owned(),
+    })?;
+    Ok((record, bad))
 }

@@ -49,19 +49,7 @@ impl Database {
         config: &DatabaseConfig,
         runtime: Handle,
     ) -> Result<Self, TableError> {
-        let password = config.password.as_ref().map(|password| password.expose());
-        let settings = Settings::parse(config.connection.expose(), password);
-        let settings = settings.map_err(|error| TableError::Setting {
-            key: "database.connection".to_owned(),
-            problem: error.to_string(),
-        })?;
-        let server = Server {
-            place: settings.place(),
-            settings,
-            config: config.clone(),
-            columns: tables.columns.clone(),
-            unit_bytes: tables.unit_bytes.max(1),
-        };
+        let server = Server::new(config, tables.columns.clone(), tables.unit_bytes.max(1))?;
         Ok(Self {
             server: Arc::new(server),
             runtime,
@@ -121,6 +109,26 @@ pub(super) fn backoff() -> Backoff {
 }
 
 impl Server {
+    pub(super) fn new(
+        config: &DatabaseConfig,
+        columns: TableColumns,
+        unit_bytes: u64,
+    ) -> Result<Self, TableError> {
+        let password = config.password.as_ref().map(|password| password.expose());
+        let settings = Settings::parse(config.connection.expose(), password);
+        let settings = settings.map_err(|error| TableError::Setting {
+            key: "database.connection".to_owned(),
+            problem: error.to_string(),
+        })?;
+        Ok(Self {
+            place: settings.place(),
+            settings,
+            config: config.clone(),
+            columns,
+            unit_bytes,
+        })
+    }
+
     /// The time limit of a statement as the client measures it: the server's own limit comes first.
     pub(super) fn limit(&self) -> Duration {
         Duration::from_secs(self.config.statement_timeout_seconds).saturating_add(SHORT)

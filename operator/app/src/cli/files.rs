@@ -188,8 +188,19 @@ pub(crate) struct ExplainArgs {
 #[derive(Args)]
 pub(crate) struct ProfileArgs {
     /// A CSV, TSV or Parquet file, also compressed; `-` for CSV from standard input
-    #[arg(value_name = "FILE")]
-    pub(crate) path: PathBuf,
+    #[arg(
+        value_name = "FILE",
+        required_unless_present = "source",
+        conflicts_with = "source"
+    )]
+    pub(crate) path: Option<PathBuf>,
+    /// Read the rows of a query of this PostgreSQL database instead. The password comes from `PGPASSWORD`,
+    /// `PGPASSFILE` or `~/.pgpass`
+    #[arg(long, value_name = "URL", requires = "query")]
+    pub(crate) source: Option<String>,
+    /// The query: one SELECT
+    #[arg(long, value_name = "SQL", requires = "source")]
+    pub(crate) query: Option<String>,
     /// The format of the file. By default, the extension and the first bytes determine it
     #[arg(long)]
     pub(crate) format: Option<FileKind>,

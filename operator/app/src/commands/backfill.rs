@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use lethe_connectors::Stop;
+use lethe_connectors::secret::Secret;
 use lethe_connectors::source::commands;
 use lethe_connectors::tables::{TableColumns, TablesConfig, has_password};
 use lethe_core::CarriedField;
@@ -93,23 +94,31 @@ pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Returns the connection string of `--source`.
+///
+/// # Errors
+/// A usage error if it contains a password, which other users of the machine could read.
+pub(super) fn command_line_connection(source: &str) -> anyhow::Result<Secret> {
+    if has_password(source) {
+        return Err(usage(
+            "--source: contains a password, which other users of this machine can read; leave it out, and set `PGPASSWORD`, `PGPASSFILE` or `backfill.database.password`",
+        ));
+    }
+    Ok(source.into())
+}
+
 /// Applies the options that name a query.
 ///
 /// # Errors
-/// A usage error if the command line contains a password, which other users of the machine could read.
+/// A usage error if the command line contains a password.
 fn query(tables: &mut TablesConfig, args: &DatabaseArgs) -> anyhow::Result<()> {
     if args.source.is_none() && args.query.is_none() && args.key.is_none() {
         return Ok(());
     }
     let database = tables.database.get_or_insert_default();
     if let Some(source) = &args.source {
-        if has_password(source) {
-            return Err(usage(
-                "--source: contains a password, which other users of this machine can read; leave it out, and set `PGPASSWORD`, `PGPASSFILE` or `backfill.database.password`",
-            ));
-        }
+        database.connection = command_line_connection(source)?;
         tables.input = None;
-        database.connection = source.as_str().into();
     }
     if let Some(query) = &args.query {
         database.query.clone_from(query);

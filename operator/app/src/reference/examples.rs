@@ -22,6 +22,10 @@ pub(super) const EXAMPLES: &[Example] = &[
     example("run", "lethe run -c lethe.toml --until-end"),
     example("backfill", "lethe backfill -c lethe.toml --shard 0/4"),
     example(
+        "backfill",
+        "lethe backfill -c lethe.toml --source postgresql://reader@db.example/ehr --query 'SELECT * FROM notes' --key note_id",
+    ),
+    example(
         "redact",
         "lethe redact --policy docs/policies/safe-harbor.toml note.txt",
     ),
@@ -47,6 +51,10 @@ pub(super) const EXAMPLES: &[Example] = &[
         "lethe compare --other spans.jsonl --map PERSON=PATIENT --html differences.html notes.jsonl",
     ),
     example("profile", "lethe profile notes.csv --out columns.toml"),
+    example(
+        "profile",
+        "lethe profile --source postgresql://reader@db.example/ehr --query 'SELECT * FROM notes'",
+    ),
     example("report", "lethe report clean/ --html report.html"),
     example("bundle show", "lethe bundle show en-clinical"),
     example(
