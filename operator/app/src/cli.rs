@@ -9,6 +9,7 @@ mod files;
 mod init;
 mod learn;
 mod replay;
+mod serve;
 mod shell;
 
 use std::path::PathBuf;
@@ -31,6 +32,7 @@ pub(crate) use learn::{
     CrossvalArgs, EvaluateArgs, FoldUnit, LearningArgs, NoiseKind, SynthesiseArgs, SynthesisedForm, TrainArgs,
 };
 pub(crate) use replay::ReplayArgs;
+pub(crate) use serve::ServeArgs;
 pub(crate) use shell::{CompletionsArgs, Shell, TerminalArgs};
 
 /// Parses the command line; prints help and exits if requested.
@@ -50,7 +52,7 @@ pub(crate) fn command() -> clap::Command {
     name = "lethe",
     version,
     styles = shell::STYLES,
-    after_help = "Exit codes: 0 success; 1 runtime failure; 2 wrong usage or configuration; 3 a lane halted and an operator must decide; 4 a check found an error or nothing to check, or a backfill found unreadable data; 5 a self-trained model lost too much on the held-out set and was not written; 6 a run to the end wrote everything but quarantined more than half of a topic or source, a replay quarantined more than half of its records, or refused messages were skipped; 7 an inspected backfill has not ended, and its files are intact; 130 an interrupt (Ctrl-C) ended a command before it was done. `run`, `backfill`, `emit` and `adapt corrections` drain on an interrupt, and end with 0.\nTry `lethe demo` first."
+    after_help = "Exit codes: 0 success; 1 runtime failure; 2 wrong usage or configuration; 3 a lane halted and an operator must decide; 4 a check found an error or nothing to check, or a backfill found unreadable data; 5 a self-trained model lost too much on the held-out set and was not written; 6 a run to the end wrote everything but quarantined more than half of a topic or source, a replay quarantined more than half of its records, or refused messages were skipped; 7 an inspected backfill has not ended, and its files are intact; 130 an interrupt (Ctrl-C) ended a command before it was done. `run`, `backfill`, `emit`, `serve` and `adapt corrections` drain on an interrupt, and end with 0.\nTry `lethe demo` first."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -119,6 +121,8 @@ pub(crate) enum Command {
     /// The output contains the notes and all other keys unchanged: it is not de-identified. `lethe redact`
     /// removes identifiers.
     Annotate(AnnotateArgs),
+    /// Serve an HTTP API that redacts and annotates single documents and batches; also the API of Presidio
+    Serve(ServeArgs),
     /// Check a configuration, and with --connect its brokers, topics and store
     Check(CheckArgs),
     /// List all metrics of a running program
@@ -353,7 +357,7 @@ pub(crate) struct AnnotateArgs {
     pub(crate) explain: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OffsetUnit {
     /// Unicode code points, as in Python
     CodePoint,

@@ -27,6 +27,7 @@ mod redact;
 mod reference;
 mod replay;
 mod report;
+mod serve;
 mod signals;
 #[cfg(test)]
 mod simulation;

@@ -55,7 +55,14 @@ fn alone(folder: &Path) -> anyhow::Result<Arc<Engine>> {
     )))
 }
 
-fn spans(engine: &Engine, text: &str, decisions: &[Decision], unit: OffsetUnit, explain: bool) -> Value {
+/// Returns the spans of a document as `lethe annotate` writes them.
+pub(crate) fn spans(
+    engine: &Engine,
+    text: &str,
+    decisions: &[Decision],
+    unit: OffsetUnit,
+    explain: bool,
+) -> Value {
     let mut ruler = Ruler {
         text,
         unit,

@@ -36,6 +36,17 @@ pub(crate) fn built(
     bundle: Option<&Path>,
     policy: Option<&PathBuf>,
 ) -> anyhow::Result<BuiltEngine> {
+    let built = configured(config, bundle, policy)?.engine.build()?;
+    built.prepare()?;
+    Ok(built)
+}
+
+/// Returns the configuration of a file, or the default one with a bundle, and with the policy of the command line.
+pub(crate) fn configured(
+    config: Option<&Path>,
+    bundle: Option<&Path>,
+    policy: Option<&PathBuf>,
+) -> anyhow::Result<Config> {
     let config = match config {
         Some(path) => load(path)?,
         None => Config {
@@ -46,9 +57,7 @@ pub(crate) fn built(
             ..Config::default()
         },
     };
-    let built = config.with_policy(policy)?.engine.build()?;
-    built.prepare()?;
-    Ok(built)
+    config.with_policy(policy)
 }
 
 /// Reads a file as text, or standard input for `-`.

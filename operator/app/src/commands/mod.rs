@@ -3,7 +3,7 @@
 mod adapt;
 #[cfg(feature = "kafka")]
 mod against;
-mod annotate;
+pub(crate) mod annotate;
 mod backfill;
 mod bundle;
 mod check;
@@ -31,6 +31,7 @@ mod report;
 mod reveal;
 mod run;
 mod schema;
+mod serve;
 mod show;
 mod skip;
 mod synthesise;
@@ -57,6 +58,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
         Command::NewKey(args) => new_key::run(&args),
         Command::Reveal(args) => reveal::run(&args),
         Command::Annotate(args) => annotate::run(&args),
+        Command::Serve(args) => serve::run(&args),
         Command::Completions(args) => completions::run(args.shell),
         Command::Check(args) => check::run(&args),
         Command::Metrics(args) => metrics::run(&args),

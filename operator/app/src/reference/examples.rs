@@ -79,6 +79,14 @@ pub(super) const EXAMPLES: &[Example] = &[
         "annotate",
         "lethe annotate --explain --offsets byte --input notes.jsonl --output found.jsonl",
     ),
+    example(
+        "serve",
+        "lethe serve --policy docs/policies/safe-harbor.toml --listen 127.0.0.1:3000",
+    ),
+    example(
+        "serve",
+        "lethe serve -c lethe.toml --listen 10.0.0.7:3443 --token-file tokens --tls-cert server.pem --tls-key server.key",
+    ),
     example("check", "lethe check -c lethe.toml --connect"),
     example("check", "lethe check -c lethe.toml --explain"),
     example("metrics", "lethe metrics --json"),

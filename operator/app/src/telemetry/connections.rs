@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use tokio::task::AbortHandle;
 
 /// Open connections, oldest first, never more than the limit.
-pub(super) struct Connections {
+pub(crate) struct Connections {
     most: usize,
     /// The number of connections so far, which is the number of the next one.
     taken: u64,
@@ -17,16 +17,16 @@ pub(super) struct Connections {
 }
 
 /// One connection.
-pub(super) struct Connection {
-    pub(super) peer: IpAddr,
+pub(crate) struct Connection {
+    pub(crate) peer: IpAddr,
     /// Whether it has sent a whole request.
-    pub(super) has_asked: Arc<AtomicBool>,
+    pub(crate) has_asked: Arc<AtomicBool>,
     /// The task that serves it; aborting it closes the connection.
-    pub(super) task: AbortHandle,
+    pub(crate) task: AbortHandle,
 }
 
 impl Connections {
-    pub(super) fn new(most: usize) -> Self {
+    pub(crate) fn new(most: usize) -> Self {
         Self {
             most,
             taken: 0,
@@ -35,7 +35,7 @@ impl Connections {
     }
 
     /// Adds a connection. If there are too many, [`Connections::close_one`] makes room.
-    pub(super) fn admit(&mut self, connection: Connection) {
+    pub(crate) fn admit(&mut self, connection: Connection) {
         if self.open.len() >= self.most {
             self.close_one();
         }
@@ -44,14 +44,14 @@ impl Connections {
     }
 
     /// Removes the connections that have ended for any reason.
-    pub(super) fn forget_ended(&mut self) {
+    pub(crate) fn forget_ended(&mut self) {
         self.open.retain(|_, connection| !connection.task.is_finished());
     }
 
     /// Closes a connection that has not sent its request, if there is one: the oldest of the address with the
     /// most such connections, so that an address with one connection keeps it while another one floods.
     /// Otherwise closes the oldest that is being answered, chosen in the same way.
-    pub(super) fn close_one(&mut self) {
+    pub(crate) fn close_one(&mut self) {
         let victim = self.victim(false).or_else(|| self.victim(true));
         if let Some(closed) = victim.and_then(|number| self.open.remove(&number)) {
             closed.task.abort();

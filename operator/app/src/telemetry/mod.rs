@@ -7,14 +7,14 @@ mod answer;
 mod backfill;
 mod board;
 pub(crate) mod catalogue;
-mod connections;
+pub(crate) mod connections;
 mod drift;
 mod export;
 mod gauges;
 mod halted;
 mod measures;
 mod page;
-mod server;
+pub(crate) mod server;
 
 use std::sync::Arc;
 

@@ -95,7 +95,8 @@ impl Server {
     }
 }
 
-fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+/// Returns a listener with room for a burst of connections.
+pub(crate) fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() {
         TcpSocket::new_v4()?
     } else {
@@ -142,7 +143,7 @@ async fn serve(listener: TcpListener, telemetry: Arc<Telemetry>) {
 }
 
 /// Returns the maximum number of open connections.
-fn limit() -> usize {
+pub(crate) fn limit() -> usize {
     let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     let files = files
         .and_then(|files| usize::try_from(files).ok())

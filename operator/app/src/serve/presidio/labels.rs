@@ -1,0 +1,202 @@
+//! The entity names of Presidio for Lethe's labels.
+
+use lethe_core::{Decision, Hipaa, Label, LabelId, LabelSet};
+
+use crate::config::EngineConfig;
+
+/// The table: labels of i2b2-2014, and the entity that they are in requests and responses. Labels of another
+/// set have the entity of the labels that they stand for. `docs/serve.md` shows the same table.
+pub(crate) const ENTITIES: &[(&str, &str)] = &[
+    ("PATIENT", "PERSON"),
+    ("DOCTOR", "PERSON"),
+    ("PROFESSION", "PROFESSION"),
+    ("HOSPITAL", "ORGANIZATION"),
+    ("DEPARTMENT", "ORGANIZATION"),
+    ("ORGANIZATION", "ORGANIZATION"),
+    ("ROOM", "LOCATION"),
+    ("STREET", "LOCATION"),
+    ("CITY", "LOCATION"),
+    ("STATE", "LOCATION"),
+    ("COUNTRY", "LOCATION"),
+    ("ZIP", "LOCATION"),
+    ("LOCATION-OTHER", "LOCATION"),
+    ("AGE", "AGE"),
+    ("DATE", "DATE_TIME"),
+    ("PHONE", "PHONE_NUMBER"),
+    ("FAX", "PHONE_NUMBER"),
+    ("EMAIL", "EMAIL_ADDRESS"),
+    ("URL", "URL"),
+    ("IPADDR", "IP_ADDRESS"),
+    ("SSN", "US_SSN"),
+    ("LICENSE", "MEDICAL_LICENSE"),
+    ("USERNAME", "ID"),
+    ("MEDICALRECORD", "ID"),
+    ("HEALTHPLAN", "ID"),
+    ("ACCOUNT", "ID"),
+    ("VEHICLE", "ID"),
+    ("DEVICE", "ID"),
+    ("BIOID", "ID"),
+    ("IDNUM", "ID"),
+];
+
+/// The entity and the policy's action of each label.
+pub(crate) struct Entities {
+    labels: Vec<Named>,
+    /// The policy's action for what none of its labels names.
+    default: &'static str,
+}
+
+struct Named {
+    label: String,
+    entity: &'static str,
+    action: &'static str,
+}
+
+/// A label, and the policy's action for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Acted<'a> {
+    pub(super) label: &'a str,
+    pub(super) action: &'static str,
+}
+
+impl Acted<'_> {
+    /// Returns whether the policy leaves the value as it is.
+    pub(super) fn is_kept(&self) -> bool {
+        self.action == "keep"
+    }
+}
+
+impl Entities {
+    /// Creates the table of a label set, with the actions of a configuration.
+    pub(crate) fn new(labels: &LabelSet, config: &EngineConfig) -> Self {
+        let plain = config.redaction.action.unwrap_or_default();
+        let action = |label: &str| match &config.policy {
+            Some(policy) => policy.file.operation(label).name(),
+            None => config.redaction.labels.get(label).unwrap_or(&plain).name(),
+        };
+        Self {
+            labels: (labels.labels().iter())
+                .map(|label| Named {
+                    label: label.name.clone(),
+                    entity: entity(label),
+                    action: action(&label.name),
+                })
+                .collect(),
+            default: match &config.policy {
+                Some(policy) => policy.file.default.name(),
+                None => plain.name(),
+            },
+        }
+    }
+
+    /// Returns the names of all entities, sorted.
+    pub(crate) fn names(&self) -> Vec<&'static str> {
+        let mut names: Vec<_> = self.labels.iter().map(|label| label.entity).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// Returns the entity of a label.
+    pub(super) fn of(&self, label: LabelId) -> &'static str {
+        self.labels
+            .get(usize::from(label.0))
+            .map_or("ID", |named| named.entity)
+    }
+
+    /// Returns the policy's action for a decision.
+    pub(super) fn acted(&self, decision: &Decision) -> Acted<'_> {
+        let named = self.labels.get(usize::from(decision.label.0));
+        named.map_or_else(|| self.unknown(), Named::acted)
+    }
+
+    /// Returns the label of an entity whose value the policy does not keep, if there is one. An entity without
+    /// labels is treated by the policy's default.
+    pub(super) fn not_kept(&self, entity: &str) -> Option<Acted<'_>> {
+        let mut of = self
+            .labels
+            .iter()
+            .filter(|named| named.entity == entity)
+            .peekable();
+        if of.peek().is_none() {
+            return Some(self.unknown()).filter(|acted| !acted.is_kept());
+        }
+        of.map(Named::acted).find(|acted| !acted.is_kept())
+    }
+
+    const fn unknown(&self) -> Acted<'_> {
+        Acted {
+            label: "other labels",
+            action: self.default,
+        }
+    }
+}
+
+impl Named {
+    fn acted(&self) -> Acted<'_> {
+        Acted {
+            label: &self.label,
+            action: self.action,
+        }
+    }
+}
+
+/// Returns the entity of a label: by its name, by the label that it stands for, or by its HIPAA identifier.
+fn entity(label: &Label) -> &'static str {
+    let names = label.equivalent.iter().chain([&label.name]);
+    let mut found = names.filter_map(|name| ENTITIES.iter().find(|(own, _)| own == name));
+    found
+        .next()
+        .map_or_else(|| by_identifier(label.hipaa), |(_, entity)| entity)
+}
+
+const fn by_identifier(identifier: Hipaa) -> &'static str {
+    match identifier {
+        Hipaa::Names => "PERSON",
+        Hipaa::Geographic => "LOCATION",
+        Hipaa::Dates => "DATE_TIME",
+        Hipaa::Telephone | Hipaa::Fax => "PHONE_NUMBER",
+        Hipaa::Email => "EMAIL_ADDRESS",
+        Hipaa::SocialSecurity => "US_SSN",
+        Hipaa::License => "MEDICAL_LICENSE",
+        Hipaa::Url => "URL",
+        Hipaa::IpAddress => "IP_ADDRESS",
+        _ => "ID",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_label_of_i2b2_is_in_the_table_and_the_table_in_the_documentation() {
+        let labels = LabelSet::i2b2_2014();
+        let named: Vec<&str> = ENTITIES.iter().map(|(label, _)| *label).collect();
+        for label in labels.labels() {
+            assert!(named.contains(&&*label.name), "{}", label.name);
+        }
+        assert_eq!(named.len(), labels.labels().len());
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/serve.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        for (label, entity) in ENTITIES {
+            let row = page
+                .lines()
+                .find(|line| line.starts_with(&format!("| `{entity}` |")));
+            let row = row.unwrap_or_else(|| panic!("docs/serve.md has no row of {entity}"));
+            assert!(row.contains(&format!("`{label}`")), "{entity}: {label}");
+        }
+    }
+
+    #[test]
+    fn labels_of_another_set_have_the_entity_of_what_they_stand_for() {
+        let labels = LabelSet::meddocan();
+        let entities = Entities::new(&labels, &EngineConfig::default());
+        let of = |name: &str| entities.of(labels.by_name(name).unwrap());
+        assert_eq!(of("NOMBRE_SUJETO_ASISTENCIA"), "PERSON");
+        assert_eq!(of("FECHAS"), "DATE_TIME");
+        assert_eq!(of("CORREO_ELECTRONICO"), "EMAIL_ADDRESS");
+    }
+}
