@@ -39,6 +39,7 @@ mod poison;
 mod redact_files;
 mod replay;
 mod self_train;
+mod serve;
 mod shell;
 mod shipped;
 mod signatures;
