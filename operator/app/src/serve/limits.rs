@@ -97,19 +97,17 @@ impl Limits {
     /// Receives a body within the limits.
     pub(super) async fn receive(&self, request: Request<Body>) -> Result<Received, Refusal> {
         let until = Instant::now() + self.settings.body_time;
-        let waits = request.headers().contains_key(EXPECT);
         let length = request.headers().get(CONTENT_LENGTH);
         let length = length.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
-        let mut body = request.into_body();
         if length.is_some_and(|length| length > self.settings.body) {
-            // A client that waits for permission has sent nothing yet.
-            if !waits {
-                discard(&mut body).await;
-            }
-            return Err(self.too_large());
+            return Err(refused(request, self.too_large()).await);
         }
         // Without a length the body may have any size up to the limit.
-        let reserved = self.reserve(length.unwrap_or(self.settings.body))?;
+        let reserved = match self.reserve(length.unwrap_or(self.settings.body)) {
+            Ok(reserved) => reserved,
+            Err(refusal) => return Err(refused(request, refusal).await),
+        };
+        let mut body = request.into_body();
         let mut bytes = BytesMut::with_capacity(length.unwrap_or_default());
         loop {
             let frame = timeout_at(until, body.frame()).await;
@@ -160,6 +158,15 @@ pub(super) fn gone() -> Refusal {
         "incomplete",
         "the connection was closed before the end of the body",
     )
+}
+
+/// Refuses a request whose body was not read.
+pub(super) async fn refused(request: Request<Body>, refusal: Refusal) -> Refusal {
+    // A client that waits for permission has sent nothing yet.
+    if !request.headers().contains_key(EXPECT) {
+        discard(&mut request.into_body()).await;
+    }
+    refusal
 }
 
 /// Reads and drops the rest of a body, within bounds.

@@ -9,8 +9,9 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
+use http_body_util::BodyExt as _;
 use hyper::Request;
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -23,6 +24,7 @@ use tokio_rustls::TlsAcceptor;
 use tower_service::Service as _;
 
 use super::Shared;
+use super::limits::refused;
 use super::stall::{Progress, Watched};
 use crate::telemetry::connections::{Connection, Connections};
 use crate::telemetry::server::limit;
@@ -112,9 +114,9 @@ async fn requests(
         let (shared, router, has_asked) = (Arc::clone(&shared), router.clone(), Arc::clone(&has_asked));
         async move {
             has_asked.store(true, Relaxed);
+            let asked = Asked(has_asked);
             let response = respond(&shared, router, request).await;
-            has_asked.store(false, Relaxed);
-            Ok::<_, Infallible>(response)
+            Ok::<_, Infallible>(asked.until_the_end_of(response))
         }
     });
     let connection = http1::Builder::new()
@@ -137,6 +139,30 @@ async fn requests(
     }
 }
 
+/// Marks a connection as one that a client waits on, until it is dropped: others are closed first.
+struct Asked(Arc<AtomicBool>);
+
+impl Asked {
+    fn until_the_end_of(self, response: Response) -> Response {
+        // Other bodies are complete already.
+        if response.body().size_hint().exact().is_some() {
+            return response;
+        }
+        response.map(|body| {
+            Body::new(body.map_frame(move |frame| {
+                let _asked = &self;
+                frame
+            }))
+        })
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        self.0.store(false, Relaxed);
+    }
+}
+
 /// Returns the response to a request, and logs its status. A path can contain anything, so the log has none.
 async fn respond(shared: &Shared, mut router: Router, request: Request<Incoming>) -> Response {
     // For orchestrators, which have no token.
@@ -151,7 +177,7 @@ async fn respond(shared: &Shared, mut router: Router, request: Request<Incoming>
             Ok(response) => response,
             Err(never) => match never {},
         },
-        Err(refusal) => refusal.into_response(),
+        Err(refusal) => refused(request.map(Body::new), refusal).await.into_response(),
     };
     shared.count(response.status());
     response

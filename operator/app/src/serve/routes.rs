@@ -13,6 +13,7 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use super::batch;
+use super::limits::refused;
 use super::presidio::{self, Answer};
 use super::refusal::Refusal;
 use super::service::{Service, Treatment};
@@ -59,11 +60,11 @@ async fn annotate(State(shared): State<Arc<Shared>>, request: Request<Body>) -> 
 }
 
 async fn redact_batch(State(shared): State<Arc<Shared>>, request: Request<Body>) -> Response {
-    lines(&shared, request, |_| Ok(Treatment::Redact))
+    lines(&shared, request, |_| Ok(Treatment::Redact)).await
 }
 
 async fn annotate_batch(State(shared): State<Arc<Shared>>, request: Request<Body>) -> Response {
-    lines(&shared, request, annotation)
+    lines(&shared, request, annotation).await
 }
 
 async fn analyze(State(shared): State<Arc<Shared>>, request: Request<Body>) -> Response {
@@ -121,8 +122,11 @@ async fn work<T: Send + 'static>(
     request: Request<Body>,
     work: impl FnOnce(&Service, &[u8], Instant) -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
-    let _admitted = shared.limits.admit()?;
-    check_kind(request.headers(), &[JSON])?;
+    let admitted = check_kind(request.headers(), &[JSON]).and_then(|()| shared.limits.admit());
+    let _admitted = match admitted {
+        Ok(admitted) => admitted,
+        Err(refusal) => return Err(refused(request, refusal).await),
+    };
     let received = shared.limits.receive(request).await?;
     let until = Instant::now() + shared.limits.settings.request_time;
     let job = move |service: &Service| {
@@ -140,7 +144,7 @@ async fn document(
 ) -> Response {
     let treatment = match treatment(request.uri()) {
         Ok(treatment) => treatment,
-        Err(refusal) => return refusal.into_response(),
+        Err(refusal) => return refused(request, refusal).await.into_response(),
     };
     let done = work(shared, request, move |service, body, until| {
         let document = service.document(body, treatment, until)?;
@@ -152,7 +156,7 @@ async fn document(
     }
 }
 
-fn lines(
+async fn lines(
     shared: &Arc<Shared>,
     request: Request<Body>,
     treatment: impl FnOnce(&Uri) -> Result<Treatment, Refusal>,
@@ -176,7 +180,7 @@ fn lines(
     };
     match begin() {
         Ok((treatment, held)) => batch::answer(shared, request.into_body(), treatment, held),
-        Err(refusal) => refusal.into_response(),
+        Err(refusal) => refused(request, refusal).await.into_response(),
     }
 }
 
