@@ -1,4 +1,4 @@
-//! Who may send requests: clients of this machine, holders of a token, or clients with a certificate.
+//! The check of who sends a request: a program of this machine, a holder of a token, or a client with a certificate.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};

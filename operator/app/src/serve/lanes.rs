@@ -38,7 +38,7 @@ impl Lanes {
                 .name(format!("lane-{number}"))
                 .spawn(move || {
                     while let Some(job) = next(&queue) {
-                        // The panic hook has logged it; whoever waits gets no result.
+                        // The panic hook has logged it; the request gets no result.
                         drop(catch_unwind(AssertUnwindSafe(|| job(&service))));
                     }
                 })

@@ -1,4 +1,4 @@
-//! TLS of the server, with certificates of clients if they are asked for.
+//! TLS of the server, with certificates of clients where the settings require them.
 
 use std::path::Path;
 use std::sync::Arc;
