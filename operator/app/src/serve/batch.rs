@@ -46,14 +46,10 @@ struct Lines {
     _held: (Admitted, Reserved),
 }
 
-/// Returns how many groups of a batch are processed at the same time.
-fn groups(shared: &Shared) -> usize {
-    shared.lanes.count().min(GROUPS)
-}
-
-/// Returns the memory that a batch may take: the groups in work, the next one, and what is read of another.
-pub(super) fn memory(shared: &Shared) -> usize {
-    (groups(shared) + 2) * (shared.limits.settings.body + BYTES)
+/// Returns the memory that a batch may take with this many lanes and this limit of a line: the groups in work, the
+/// next one, and what is read of another.
+pub(super) fn memory(lanes: usize, line: usize) -> usize {
+    (lanes.min(GROUPS) + 2) * (line + BYTES)
 }
 
 /// Returns the response to a batch, whose lines are processed while it is sent.
@@ -72,7 +68,7 @@ pub(super) fn answer(
         has_ended: false,
         _held: held,
     };
-    let groups = groups(shared);
+    let groups = shared.lanes.count().min(GROUPS);
     let shared = Arc::clone(shared);
     let results = unfold(
         lines,
@@ -154,26 +150,29 @@ impl Lines {
         }
     }
 
-    /// Adds received bytes.
-    fn push(&mut self, mut data: &[u8], group: &mut Vec<Line>) {
-        if self.is_skipping {
-            let Some(end) = data.iter().position(|byte| *byte == b'\n') else {
-                return;
-            };
-            data.advance(end + 1);
-            self.is_skipping = false;
-        }
+    /// Adds received bytes. A line over the limit is dropped, with an error in the group.
+    fn push(&mut self, data: &[u8], group: &mut Vec<Line>) {
         self.buffer.extend_from_slice(data);
         let most = self.shared.limits.settings.body;
-        if self.buffer.len() > most && !self.buffer.iter().take(most + 1).any(|byte| *byte == b'\n') {
+        loop {
+            if self.is_skipping {
+                let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') else {
+                    self.buffer.clear();
+                    return;
+                };
+                self.buffer.advance(end + 1);
+                self.is_skipping = false;
+            }
+            let mut first = self.buffer.iter().take(most + 1);
+            if self.buffer.len() <= most || first.any(|byte| *byte == b'\n') {
+                return;
+            }
             self.number += 1;
             group.push(Line {
                 number: self.number,
                 content: Err(self.shared.limits.too_large()),
             });
-            let rest = self.buffer.split();
             self.is_skipping = true;
-            self.push(&rest, group);
         }
     }
 

@@ -27,6 +27,7 @@ use lethe_connectors::Stop;
 use tokio::runtime::Runtime;
 
 use crate::config::{BuiltEngine, EngineConfig};
+use crate::exit::usage;
 use auth::Auth;
 use lanes::Lanes;
 use limits::Limits;
@@ -81,6 +82,13 @@ pub(crate) fn serve(
     runtime: &Runtime,
     stop: &Stop,
 ) -> anyhow::Result<()> {
+    let batch = batch::memory(settings.threads, settings.limits.body);
+    if settings.limits.memory < batch {
+        return Err(usage(format!(
+            "--body-memory-mib: a batch takes {} MiB with these --max-body-bytes and --threads; set at least that",
+            batch.div_ceil(1 << 20)
+        )));
+    }
     let (auth, tls) = (Auth::read(&settings.auth)?, tls::acceptor(&settings.auth)?);
     let service = Service::new(built, config, settings.languages.clone(), settings.limits.body)?;
     let service = Arc::new(service);

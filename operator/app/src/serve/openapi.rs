@@ -155,7 +155,7 @@ pub(super) fn document() -> Value {
 
 fn schemas() -> Map<String, Value> {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
-        "/components/schemas".clone_into(&mut settings.definitions_path.to_mut());
+        "/components/schemas".clone_into(settings.definitions_path.to_mut());
         settings.meta_schema = None;
     });
     let mut generator = settings.into_generator();

@@ -173,10 +173,8 @@ async fn lines(
             ],
         )?;
         let admitted = shared.limits.admit()?;
-        Ok::<_, Refusal>((
-            treatment,
-            (admitted, shared.limits.reserve(batch::memory(shared))?),
-        ))
+        let memory = batch::memory(shared.lanes.count(), shared.limits.settings.body);
+        Ok::<_, Refusal>((treatment, (admitted, shared.limits.reserve(memory)?)))
     };
     match begin() {
         Ok((treatment, held)) => batch::answer(shared, request.into_body(), treatment, held),

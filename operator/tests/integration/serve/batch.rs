@@ -58,6 +58,35 @@ async fn each_line_has_a_result_in_order_and_a_bad_one_an_error_with_its_number(
 }
 
 #[tokio::test]
+async fn lines_over_the_limit_cost_only_themselves_however_they_arrive() {
+    let server = Server::start(&["--max-body-bytes", "64"]);
+    let good = |number: u64| json!({ "doc_id": number, "text": "Afebrile." }).to_string();
+    let lines: Vec<String> = (0..300)
+        .map(|number| {
+            if number % 3 == 1 {
+                "x".repeat(65 + number as usize * 7)
+            } else {
+                good(number)
+            }
+        })
+        .collect();
+    for end in ["", "\n"] {
+        let results = send(&server, "/v1/redact/batch", lines.join("\n") + end).await;
+        assert_eq!(results.len(), 300);
+        for (number, result) in (0..).zip(&results) {
+            if number % 3 == 1 {
+                assert_eq!(
+                    (&result["line"], &result["code"]),
+                    (&json!(number + 1), &json!("too_large"))
+                );
+            } else {
+                assert_eq!(result["doc_id"], json!(number), "{result}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_order_of_many_lines_is_kept_and_their_number_has_no_limit() {
     let server = Server::start(&["--body-memory-mib", "4", "--max-body-bytes", "65536"]);
     let line = |number: u32| json!({ "doc_id": number, "text": format!("{NOTE} {}", "Afebrile. ".repeat(number as usize % 7)) });

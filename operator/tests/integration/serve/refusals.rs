@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{NOTE, Server, answer};
+use super::{NOTE, Place, Server, answer, program};
 
 #[tokio::test]
 async fn a_body_over_the_limit_gets_413_and_the_largest_one_200() {
@@ -94,6 +94,24 @@ async fn two_hundred_requests_at_the_same_time_are_all_answered() {
         answers
             .iter()
             .all(|(status, body)| *status == 200 && body == first)
+    );
+}
+
+#[test]
+fn memory_that_no_batch_would_fit_in_is_refused() {
+    let options = [
+        "--body-memory-mib",
+        "4",
+        "--threads",
+        "2",
+        "--listen",
+        "127.0.0.1:0",
+    ];
+    let ended = program(&Place::new(), &options).end().expect(2);
+    assert!(
+        ended.err.contains("--body-memory-mib") && ended.err.contains("9 MiB"),
+        "{}",
+        ended.err
     );
 }
 
