@@ -76,6 +76,11 @@ def react(options, request, write):
     if mode == "flood":
         while True:
             write(b"x" * 65536)
+    if mode == "later":
+        write(json.dumps(answer(request)).encode() + b"\n")
+        time.sleep(0.2)
+        write(b"a line without a request\n")
+        return
     write(changed(mode, request))
 
 

@@ -136,7 +136,7 @@ fn a_tool_that_does_not_work_ends_the_program_before_the_first_note() {
     };
     check(&[]).expect(0);
     check(&["--connect"])
-        .expect(1)
+        .expect(4)
         .says("member `tool`: the process ");
     let good = self::config(&place, &process(&[], ""), &out, "");
     let found = Lethe::new(["check", "--connect", "-c", good.to_str().unwrap()])
@@ -245,7 +245,7 @@ fn a_service_votes_over_http_with_a_token_and_its_failures_are_quarantined() {
     let config = config(&place, &tool, &place.at("other"), "");
     Lethe::new(["check", "--connect", "-c", config.to_str().unwrap()])
         .end()
-        .expect(1)
+        .expect(4)
         .says("status 401; check `service.token_file`");
 }
 
@@ -262,15 +262,18 @@ fn a_service_that_goes_away_quarantines_what_it_did_not_answer() {
 #[test]
 fn the_example_of_the_documentation_works() {
     let place = Place::new();
-    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/external_tool.py");
-    let tool = place.write(
+    let page = include_str!("../../../docs/external.md");
+    let (_, example) = page.split_once("```python\n").unwrap();
+    let example = place.write("example.py", example.split_once("```").unwrap().0);
+    let config = place.write(
         "lethe.toml",
         format!(
             "[[engine.members]]\nkind = \"external\"\nname = \"numbers\"\nversion = \"1\"\nlabels = {{ TELEPHONE = \"PHONE\" }}\n\
-             process = {{ command = [\"python3\", {example:?}] }}\n"
+             process = {{ command = [\"python3\", {}] }}\n",
+            quoted(&example)
         ),
     );
-    let redacted = Lethe::new(["redact", "--config", tool.to_str().unwrap(), "-"])
+    let redacted = Lethe::new(["redact", "--config", config.to_str().unwrap(), "-"])
         .end_with("Reach Ms Quill\u{e9}n at 555-0142.\n")
         .expect(0);
     assert_eq!(redacted.out, "Reach Ms Quill\u{e9}n at [PHONE].\n");

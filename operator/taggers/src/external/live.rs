@@ -2,7 +2,7 @@
 //!
 //! A new connection is first asked about an invented sentence. So a tool that does not work at all is
 //! distinguished from one that fails on a note: the first is started again with growing pauses, the second gets the
-//! note once more if it ended, and then the note is quarantined.
+//! note once more if it ended or lost step, and then the note is quarantined.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -19,7 +19,7 @@ use super::{ExternalConfig, ExternalError};
 
 /// The most bytes of one answer. An answer of spans is far smaller than its note, or the tool is broken.
 pub(super) const MAX_ANSWER: usize = 16 << 20;
-/// How often a note is given to a tool that ends on it.
+/// How often a note is given to a tool that ends on it or loses step.
 const ATTEMPTS: u32 = 2;
 /// The first and the longest pause between two starts.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
@@ -34,6 +34,13 @@ pub(super) struct Fault {
     pub(super) reason: String,
     /// Whether the next answer of this connection will belong to the next request.
     pub(super) in_step: bool,
+}
+
+impl Fault {
+    /// Returns whether an earlier note may have caused it, for instance by a surplus line of output.
+    fn may_be_of_another_note(&self) -> bool {
+        !self.in_step && self.failure != ToolFailure::Timeout
+    }
 }
 
 /// Creates a fault of a tool that cannot be started or reached, or that ended.
@@ -161,7 +168,7 @@ impl Live {
         loop {
             let fault = match self.once(&mut seat, text) {
                 Ok(found) => return Ok(found),
-                Err(Ended::Note(fault)) if fault.failure == ToolFailure::Failed && attempt < ATTEMPTS => {
+                Err(Ended::Note(fault)) if fault.may_be_of_another_note() && attempt < ATTEMPTS => {
                     attempt += 1;
                     continue;
                 }

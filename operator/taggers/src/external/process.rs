@@ -187,6 +187,9 @@ impl Process {
     /// Writes a line and reads a line.
     fn exchange(&mut self, line: &[u8], until: Instant) -> Result<Vec<u8>, Fault> {
         let (mut sent, mut answer) = (0, Vec::new());
+        if self.wait(false, Duration::ZERO)?.1 {
+            return Err(failed("the process wrote a line without a request, or ended"));
+        }
         loop {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {

@@ -69,6 +69,17 @@ fn a_process_that_ends_on_a_note_is_started_again_and_gets_the_note_once_more() 
 }
 
 #[test]
+fn a_surplus_line_of_output_costs_no_other_note() {
+    let member = member(&["--on", "trouble", "later"], "processes = 1");
+    for _ in 0..2 {
+        assert_eq!(
+            tag(&member, &TEXTS),
+            [words(&["Okafor"]), words(&["Lindqvist"]), words(&["Quill"])]
+        );
+    }
+}
+
+#[test]
 fn a_note_that_ends_or_stalls_or_confuses_the_process_fails_alone() {
     for (mode, failure) in [
         ("crash", ToolFailure::Failed),
