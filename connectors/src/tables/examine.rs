@@ -180,7 +180,7 @@ mod tests {
         .unwrap();
         let tables = Tables {
             config,
-            store,
+            input: Input::Store(store),
             runtime: runtime.handle().clone(),
         };
         let units = tables.units(None).unwrap().units;

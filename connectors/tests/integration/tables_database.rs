@@ -391,7 +391,8 @@ fn certificates_are_verified_as_sslmode_says() {
     };
     let ca = ca.replace('/', "%2F");
     // The certificate is valid for localhost and 127.0.0.1 only.
-    let other = url.replace("127.0.0.1", "127.0.0.2");
+    let other = url.replace("@127.0.0.1", "@db.example");
+    let of_other = format!("hostaddr=127.0.0.1&sslrootcert={ca}&sslmode=");
     assert!(check(&url, &format!("sslmode=verify-full&sslrootcert={ca}")).is_ok());
     assert!(check(&url, &format!("sslmode=verify-ca&sslrootcert={ca}")).is_ok());
     assert!(check(&url, "sslmode=require").is_ok());
@@ -408,5 +409,7 @@ fn certificates_are_verified_as_sslmode_says() {
             .unwrap_err()
             .contains("refused the login")
     );
-    assert!(other.contains("127.0.0.2"));
+    assert!(check(&other, &format!("{of_other}verify-ca")).is_ok());
+    let error = check(&other, &format!("{of_other}verify-full")).unwrap_err();
+    assert!(error.contains("certificate verify failed"), "{error}");
 }

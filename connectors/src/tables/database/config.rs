@@ -13,7 +13,7 @@ pub struct DatabaseConfig {
     /// The server and the database: a URL, or keywords as libpq has them. `lethe backfill --source` overrides
     /// it. `sslmode` means what libpq documents. Without it, Lethe verifies the server's certificate and name
     /// (`verify-full`).
-    #[schemars(extend("examples" = ["postgresql://reader@db.example:5432/ehr"]))]
+    #[schemars(extend("examples" = ["postgresql://reader@db.example:5432/clinic"]))]
     pub connection: Secret,
     /// The password. Default: the one in `connection`, then `PGPASSWORD`, then `PGPASSFILE` or `~/.pgpass`.
     pub password: Option<Secret>,

@@ -23,7 +23,7 @@ pub(super) const EXAMPLES: &[Example] = &[
     example("backfill", "lethe backfill -c lethe.toml --shard 0/4"),
     example(
         "backfill",
-        "lethe backfill -c lethe.toml --source postgresql://reader@db.example/ehr --query 'SELECT * FROM notes' --key note_id",
+        "lethe backfill -c lethe.toml --source postgresql://reader@db.example/clinic --query 'SELECT * FROM notes' --key note_id",
     ),
     example(
         "redact",
@@ -53,7 +53,7 @@ pub(super) const EXAMPLES: &[Example] = &[
     example("profile", "lethe profile notes.csv --out columns.toml"),
     example(
         "profile",
-        "lethe profile --source postgresql://reader@db.example/ehr --query 'SELECT * FROM notes'",
+        "lethe profile --source postgresql://reader@db.example/clinic --query 'SELECT * FROM notes'",
     ),
     example("report", "lethe report clean/ --html report.html"),
     example("bundle show", "lethe bundle show en-clinical"),
