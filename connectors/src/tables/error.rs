@@ -88,17 +88,6 @@ impl TableError {
         }
     }
 
-    /// Returns the refusal of a database by a build without its client.
-    #[cfg(not(feature = "postgres"))]
-    pub(super) fn no_database() -> Self {
-        Self::Setting {
-            key: "database".to_owned(),
-            problem:
-                "this build of Lethe cannot use PostgreSQL; use one that was built with the feature `postgres`"
-                    .to_owned(),
-        }
-    }
-
     /// Returns whether a retry would have the same result.
     pub const fn is_permanent(&self) -> bool {
         !matches!(

@@ -70,10 +70,6 @@ impl Tables {
 
     /// Returns the columns of an object, and for JSON lines the number of lines that were read for them.
     fn columns_of(&self, unit: &Unit) -> Result<(BTreeSet<String>, Option<usize>), TableError> {
-        #[cfg_attr(
-            not(feature = "postgres"),
-            expect(irrefutable_let_patterns, reason = "only stores without a database")
-        )]
         let Input::Store(store) = &self.input else {
             return Ok((BTreeSet::new(), None));
         };

@@ -145,7 +145,6 @@ pub struct Tables {
 
 enum Input {
     Store(Arc<dyn Store>),
-    #[cfg(feature = "postgres")]
     Database(database::Database),
 }
 
@@ -159,12 +158,9 @@ impl Tables {
         config.columns.check()?;
         let input = match config.place()? {
             TablesPlace::Store(store) => Input::Store(store.build()?),
-            #[cfg(feature = "postgres")]
             TablesPlace::Database(database) => {
                 Input::Database(database::Database::open(config, database, runtime.clone())?)
             }
-            #[cfg(not(feature = "postgres"))]
-            TablesPlace::Database(_) => return Err(TableError::no_database()),
         };
         Ok(Self {
             input,
@@ -181,7 +177,6 @@ impl Tables {
     pub fn check_query(&self) -> Result<Option<BTreeSet<String>>, TableError> {
         match &self.input {
             Input::Store(_) => Ok(None),
-            #[cfg(feature = "postgres")]
             Input::Database(database) => database.check().map(Some),
         }
     }
@@ -195,7 +190,6 @@ impl Tables {
     pub fn units(&self, codes: Option<&mut Codes>) -> Result<Found, TableError> {
         let store = match &self.input {
             Input::Store(store) => store,
-            #[cfg(feature = "postgres")]
             Input::Database(database) => {
                 return Ok(Found {
                     units: database.units()?,
@@ -284,7 +278,6 @@ impl Tables {
     pub fn read(&self, unit: &Unit, from: u64) -> Result<(Shape, Slabs), TableError> {
         let store = match &self.input {
             Input::Store(store) => store,
-            #[cfg(feature = "postgres")]
             Input::Database(database) => return database.read(unit, from),
         };
         let remote = self.remote(store, &unit.object, &unit.shown);
@@ -314,7 +307,6 @@ impl Tables {
     pub fn check(&self, unit: &Unit) -> Result<(), TableError> {
         let store = match &self.input {
             Input::Store(store) => store,
-            #[cfg(feature = "postgres")]
             Input::Database(_) => return Ok(()),
         };
         let look = self.runtime.block_on(store.look(&unit.object.name));

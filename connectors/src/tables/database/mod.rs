@@ -9,6 +9,8 @@
 //!
 //! Keys may identify patients. They are in no name, no log and no error.
 
+#[cfg(not(feature = "postgres"))]
+mod absent;
 mod config;
 #[cfg(feature = "postgres")]
 mod error;
@@ -34,10 +36,18 @@ use tokio::runtime::Handle;
 
 use super::TableError;
 pub use config::DatabaseConfig;
+
+#[cfg(not(feature = "postgres"))]
+pub(super) use absent::Database;
+#[cfg(not(feature = "postgres"))]
+use absent::sample;
+#[cfg(feature = "postgres")]
+use sample::sample;
 #[cfg(feature = "postgres")]
 pub(super) use server::Database;
 
 /// The name of the table in the output.
+#[cfg(feature = "postgres")]
 pub(super) const NAME: &str = "query";
 
 /// Returns whether a connection string contains a password.
@@ -59,21 +69,11 @@ pub type Sample = (Arc<Schema>, Vec<RecordBatch>);
 /// [`TableError`] of the configuration, the query or the server.
 pub fn sample_query(config: &DatabaseConfig, rows: usize, runtime: &Handle) -> Result<Sample, TableError> {
     config.check_connection()?;
-    #[cfg(feature = "postgres")]
-    return sample::sample(config, rows, runtime);
-    #[cfg(not(feature = "postgres"))]
-    {
-        let _ = (rows, runtime);
-        Err(TableError::no_database())
-    }
+    sample(config, rows, runtime)
 }
 
 /// The keys of a unit's rows, and their digest.
 #[derive(Clone, PartialEq, Eq)]
-#[cfg_attr(
-    not(feature = "postgres"),
-    expect(dead_code, reason = "only the client of PostgreSQL reads them")
-)]
 pub struct Keys {
     /// The last key before the unit; `None` for the first unit.
     after: Option<String>,
