@@ -187,10 +187,12 @@ mod tests {
     #[test]
     fn what_is_known_of_the_patient_is_redacted() {
         let engine = Engine::builtin("en-clinical").unwrap();
-        let note = Note::new("ID 77-AB-1 was checked.").known(Known::MedicalRecord, "77-AB-1");
+        let text = "The chart of quorx was checked.";
+        assert_eq!(engine.redact(text).unwrap().text(), text);
+        let note = Note::new(text).known(Known::Patient, "Ada Quorx");
         let redacted = engine.redact(note).unwrap();
-        assert_eq!(redacted.text(), "ID [MEDICALRECORD] was checked.");
-        assert_eq!(redacted.replacements(), [3..18]);
+        assert_eq!(redacted.text(), "The chart of [PATIENT] was checked.");
+        assert_eq!(redacted.replacements().first(), Some(&(13..22)));
     }
 
     #[test]
