@@ -313,7 +313,11 @@ mod tests {
             (Places::utf16(text), 5, 1),
             (Places::of(text), 4, usize::MAX),
         ] {
-            let spans = found(text, &[places.clone()], &[claim(&[(start, start + 4)], "Ruiz")]);
+            let spans = found(
+                text,
+                std::slice::from_ref(&places),
+                &[claim(&[(start, start + 4)], "Ruiz")],
+            );
             assert_eq!(spans.unwrap(), ["Ruiz"]);
             if inside < text.len() {
                 let error = found(text, &[places], &[claim(&[(inside, start + 4)], "Ruiz")]).unwrap_err();
