@@ -147,7 +147,7 @@ impl Remote {
     }
 
     /// Returns a reader from the beginning.
-    pub(super) fn reader(&self) -> Reader {
+    pub fn reader(&self) -> Reader {
         self.reader_at(0)
     }
 

@@ -136,7 +136,9 @@ pub(crate) fn opened(folder: &Path) -> Result<Opened, MemberError> {
         Ok(model) => model,
         Err(source) => return Err(MemberError::Weights { folder, source }),
     };
-    let features = features(&folder, &manifest, |file| Ok(manifest.file(&folder, file)?))?;
+    let features = features(&folder, &manifest, |file| {
+        Ok(manifest.file(&folder, file)?.into_owned())
+    })?;
     Ok(Opened {
         manifest,
         features,

@@ -36,16 +36,17 @@ impl NeuralMember {
     pub(crate) fn new(
         isa: Isa,
         name: &str,
-        model: &Model,
+        model: Model,
         labels: LabelMap,
         dictionary: &Arc<Dictionary>,
     ) -> Result<Self, UnknownList> {
-        let reader = Reader::new(model, dictionary)?;
+        let reader = Reader::new(&model, dictionary)?;
+        let (rows, tags) = (reader.knowledge_rows(), model.tags);
         Ok(Self {
             name: name.to_owned(),
-            tags: model.tags.clone(),
             labels,
-            runner: Runner::new(isa, model, &model.tags, reader.knowledge_rows()),
+            runner: Runner::new(isa, &model.architecture, model.params, &tags, rows),
+            tags,
             reader,
             long: LONG,
             pool: Mutex::default(),

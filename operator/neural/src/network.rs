@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use half::f16;
+use half::slice::HalfFloatSliceExt as _;
 use lethe_core::LabelSet;
 use lethe_dictionaries::{Dictionary, UnknownList};
 use lethe_kernel::Isa;
@@ -159,8 +160,9 @@ impl Network {
             .map_err(|error: toml::de::Error| NetworkError::Settings(error.to_string()))?;
         saved.architecture.check().map_err(NetworkError::Inconsistent)?;
         let weights = manifest.file(folder, WEIGHTS)?;
-        let words = String::from_utf8(manifest.file(folder, WORDS)?)
-            .map_err(|_| NetworkError::Inconsistent("its words are not UTF-8"))?;
+        let words = manifest.file(folder, WORDS)?;
+        let words =
+            std::str::from_utf8(&words).map_err(|_| NetworkError::Inconsistent("its words are not UTF-8"))?;
         let mut model = Model {
             architecture: saved.architecture,
             tags: manifest.tags.clone(),
@@ -223,7 +225,21 @@ impl Network {
         dictionary: &Arc<Dictionary>,
     ) -> Result<NeuralMember, NetworkError> {
         let map = LabelMap::new(self.model.tags.labels(), labels)?;
-        Ok(NeuralMember::new(isa, name, &self.model, map, dictionary)?)
+        Ok(NeuralMember::new(isa, name, self.model.clone(), map, dictionary)?)
+    }
+
+    /// Turns the network into its member, without a copy of its weights.
+    ///
+    /// # Errors
+    /// As [`Network::member`].
+    pub fn into_member(
+        self,
+        name: &str,
+        labels: &LabelSet,
+        dictionary: &Arc<Dictionary>,
+    ) -> Result<NeuralMember, NetworkError> {
+        let map = LabelMap::new(self.model.tags.labels(), labels)?;
+        Ok(NeuralMember::new(Isa::best(), name, self.model, map, dictionary)?)
     }
 }
 
@@ -244,12 +260,9 @@ fn read(tensors: &SafeTensors<'_>, name: &str, shape: [usize; 2]) -> Result<Vec<
         .tensor(name)
         .map_err(|_| NetworkError::Inconsistent("a tensor is missing"))?;
     let single = || view.data().as_chunks::<4>().0.iter();
-    let half = || view.data().as_chunks::<2>().0.iter();
     let numbers: Vec<f32> = match view.dtype() {
         Dtype::F32 if view.shape() == shape => single().map(|&x| f32::from_le_bytes(x)).collect(),
-        Dtype::F16 if view.shape() == shape && name == WORD => {
-            half().map(|&x| f16::from_le_bytes(x).to_f32()).collect()
-        }
+        Dtype::F16 if view.shape() == shape && name == WORD => single_precision(view.data()),
         _ => {
             return Err(NetworkError::Inconsistent(
                 "the shape or type of a tensor does not match the settings",
@@ -261,4 +274,19 @@ fn read(tensors: &SafeTensors<'_>, name: &str, shape: [usize; 2]) -> Result<Vec<
     } else {
         Err(NetworkError::Inconsistent("a weight is not finite"))
     }
+}
+
+/// Returns numbers of half precision in single precision.
+fn single_precision(bytes: &[u8]) -> Vec<f32> {
+    let (halves, _) = bytes.as_chunks::<2>();
+    let mut numbers = vec![0.0; halves.len()];
+    let mut some = [f16::ZERO; 1024];
+    for (to, from) in numbers.chunks_mut(some.len()).zip(halves.chunks(some.len())) {
+        let some = &mut some[..from.len()];
+        for (half, &bytes) in some.iter_mut().zip(from) {
+            *half = f16::from_le_bytes(bytes);
+        }
+        some.convert_to_f32_slice(to);
+    }
+    numbers
 }

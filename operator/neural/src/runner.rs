@@ -14,7 +14,7 @@ use lethe_learn::TagSet;
 use crate::bilstm::{BiLstm, Trace};
 use crate::bucket::Bucket;
 use crate::crf::{Allowed, Crf};
-use crate::model::{Architecture, Model, Params, slot};
+use crate::model::{Architecture, Params, slot};
 use crate::reader::{LONGEST, Memory, Read, Reader};
 use crate::rows::Rows;
 use crate::tape::{Spelling, lstm, softmax};
@@ -108,9 +108,9 @@ impl Tagged {
 }
 
 impl Runner {
-    /// Packs a model. Word rows are taken from it, so that it need not be kept.
-    pub(crate) fn new(isa: Isa, model: &Model, tags: &TagSet, knowledge_rows: u16) -> Self {
-        let (a, params) = (&model.architecture, &model.params);
+    /// Packs a model's parameters.
+    pub(crate) fn new(isa: Isa, a: &Architecture, all: Params, tags: &TagSet, knowledge_rows: u16) -> Self {
+        let params = &all;
         let word_lstm = BiLstm::new(isa, a.hidden, lstm(params, slot::WORD_LSTM));
         // The rows of the matrix above the LSTM match the columns of the LSTM's states.
         let spread = |slot: usize| {
@@ -151,7 +151,7 @@ impl Runner {
             architecture: a.clone(),
             tags: n,
             knowledge_rows,
-            params: params.clone(),
+            params: all,
             char_lstm,
             chars,
             word_lstm,

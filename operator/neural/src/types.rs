@@ -30,7 +30,7 @@ impl Casing {
 /// Words and characters with rows of their own. Row 0 of either table is for all others.
 #[derive(Clone, Default)]
 pub(crate) struct Vocabulary {
-    words: HashMap<String, u32>,
+    words: HashMap<Box<str>, u32, BuildHasherDefault<WordHasher>>,
     chars: HashMap<char, u32>,
 }
 
@@ -44,7 +44,7 @@ impl Vocabulary {
         let words = words.into_iter().enumerate();
         let chars = chars.into_iter().enumerate();
         Self {
-            words: words.map(|(i, word)| (word.to_owned(), row(i))).collect(),
+            words: words.map(|(i, word)| (word.into(), row(i))).collect(),
             chars: chars.map(|(i, c)| (c, row(i))).collect(),
         }
     }
@@ -52,9 +52,9 @@ impl Vocabulary {
     /// Returns a word's row.
     pub(crate) fn word(&self, word: &str, casing: Casing) -> u32 {
         let form = casing.form(word);
-        let found = self.words.get(&form);
+        let found = self.words.get(&*form);
         let found = found.or_else(|| match casing {
-            Casing::AsWritten => self.words.get(&Casing::Folded.form(word)),
+            Casing::AsWritten => self.words.get(&*Casing::Folded.form(word)),
             Casing::Folded => None,
         });
         found.copied().unwrap_or(0)

@@ -92,6 +92,31 @@ fn a_word_is_explained_member_by_member() {
 }
 
 #[test]
+fn programs_get_spans_and_explanations_as_json() {
+    let place = Place::new();
+    let json = |first: &[&str]| -> Value {
+        let out = on_note(&place, first, &["--json"]).end().expect(0).out;
+        serde_json::from_str(&out).unwrap()
+    };
+    let shown = json(&["show"]);
+    let span = &shown["spans"].as_array().unwrap().last().unwrap();
+    assert_eq!(
+        (&span["start"], &span["end"], &span["label"]),
+        (&30.into(), &44.into(), &"PHONE".into())
+    );
+    assert!(shown["redacted"].as_str().unwrap().contains("Call [PHONE]."));
+    let places = json(&["explain", "555-0142"]);
+    assert_eq!(places[0]["line"], 2);
+    assert_eq!(places[0]["decisions"][0]["label"], "PHONE");
+    let voted = |name: &str| {
+        let members = places[0]["members"].as_array().unwrap();
+        let member = members.iter().find(|member| member["member"] == name).unwrap();
+        member["predictions"].as_array().unwrap().len()
+    };
+    assert_eq!((voted("pattern"), voted("gazetteer")), (1, 0));
+}
+
+#[test]
 fn a_report_sums_up_what_redact_did() {
     let place = Place::new();
     let folder = place.at("in");

@@ -190,6 +190,36 @@ fn a_misspelt_command_key_or_label_is_answered_with_the_one_that_was_meant() {
 }
 
 #[test]
+fn what_init_writes_to_another_folder_passes_check_from_anywhere() {
+    let place = Place::new();
+    let arguments = [
+        "init",
+        "--source",
+        "files",
+        "--path",
+        "notes",
+        "--policy",
+        "research",
+        "--out",
+        "conf/lethe.toml",
+    ];
+    Lethe::new(arguments).inside(place.path()).end().expect(0);
+    for (folder, config) in [
+        (place.path().to_owned(), "conf/lethe.toml"),
+        (place.at("conf"), "lethe.toml"),
+    ] {
+        let checked = Lethe::new(["check", "--explain", "-c", config])
+            .inside(&folder)
+            .end();
+        let explained = checked.expect(0).out;
+        assert!(
+            explained.contains(&format!("input = {:?}", place.at("notes"))),
+            "{explained}"
+        );
+    }
+}
+
+#[test]
 fn what_init_writes_passes_check_and_is_explained_without_its_secrets() {
     let place = Place::new();
     let missing = Lethe::new(["init", "--source", "kafka"])

@@ -83,7 +83,7 @@ fn by_fingerprint(out: &Path, filter: &str) -> String {
     let listed = Lethe::new(arguments).end().expect(0).out;
     let lines = listed
         .lines()
-        .map_while(|line| serde_json::from_str::<Value>(line).ok());
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     for line in lines {
         let (first, next) = (line["first"].as_u64().unwrap(), line["next"].as_u64().unwrap());

@@ -11,6 +11,7 @@ use super::content::{ArchiveLimits, Budget, Entry, WINDOW, is_gzip, is_zip, is_z
 use super::place::{Place, Reader};
 use super::tar::Tar;
 use super::zip::Zip;
+use crate::tables::Remote;
 
 /// How a file is packed, by its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,6 +179,14 @@ impl Archive {
     /// As [`Archive::open`].
     pub fn of_bytes(bytes: Arc<[u8]>, limits: &ArchiveLimits) -> io::Result<Self> {
         Self::read(&Reader::new(Place::Bytes(bytes)), limits)
+    }
+
+    /// Opens an archive that is an object of a store.
+    ///
+    /// # Errors
+    /// As [`Archive::open`].
+    pub fn of_object(object: &Remote, limits: &ArchiveLimits) -> io::Result<Self> {
+        Self::read(&Reader::new(Place::Remote(object.clone())), limits)
     }
 
     fn read(reader: &Reader, limits: &ArchiveLimits) -> io::Result<Self> {

@@ -17,8 +17,8 @@ pub(crate) struct RedactArgs {
     /// Use this policy instead of the configuration's
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
-    /// Files, folders, which are read at any depth, archives (zip, tar, also compressed), or `-` for standard
-    /// input
+    /// Files, folders, which are read at any depth, archives (zip, tar, also compressed), `s3://BUCKET/PREFIX` for
+    /// the objects of a bucket, or `-` for standard input
     #[arg(value_name = "PATH", default_value = "-")]
     pub(crate) paths: Vec<PathBuf>,
     /// Same as PATH
@@ -162,6 +162,9 @@ pub(crate) struct NoteArgs {
     /// Use this policy instead of the configuration's
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
+    /// Print as JSON; offsets are bytes
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]
@@ -169,10 +172,10 @@ pub(crate) struct ShowNoteArgs {
     #[command(flatten)]
     pub(crate) note: NoteArgs,
     /// Print the lines that change, before and after
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub(crate) diff: bool,
     /// Write a page to this file, with the note, its spans and the redacted note, instead of printing
-    #[arg(long, value_name = "FILE", conflicts_with = "diff")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["diff", "json"])]
     pub(crate) html: Option<PathBuf>,
 }
 

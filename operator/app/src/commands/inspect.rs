@@ -43,6 +43,7 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
     let mut answers = Answers {
         json: args.json,
         alone: !asked && !args.remove_orphans && !args.against_topic && !args.sources,
+        after_lines: args.list || args.fingerprint.is_some(),
         values: Map::new(),
     };
     let mut intact = true;
@@ -87,7 +88,12 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
         answers.give("members", &report)?;
     }
     if let Some(filter) = &args.fingerprint {
-        answers.give("made_by", &made(&runtime, store, filter, args.json)?)?;
+        let made = made(&runtime, store, filter, args.json)?;
+        // Standard output is then only the list, which `lethe backfill --only` reads.
+        match args.json {
+            true => tracing::info!("{}", made.to_string().trim_end()),
+            false => answers.give("made_by", &made)?,
+        }
     }
     answers.end()?;
     let coded = |failure, message: &str| Err(Coded(failure, message.to_owned()).into());
@@ -278,6 +284,8 @@ struct Answers {
     json: bool,
     /// Whether only the report is printed; its JSON is then not wrapped.
     alone: bool,
+    /// Whether lines of JSON come before it.
+    after_lines: bool,
     values: Map<String, Value>,
 }
 
@@ -296,12 +304,13 @@ impl Answers {
     }
 
     fn end(self) -> anyhow::Result<()> {
-        if !self.json {
+        if !self.json || self.values.is_empty() {
             return Ok(());
         }
         let mut to = io::stdout().lock();
         match self.values.get("report").filter(|_| self.alone) {
             Some(report) => serde_json::to_writer_pretty(&mut to, report)?,
+            None if self.after_lines => serde_json::to_writer(&mut to, &self.values)?,
             None => serde_json::to_writer_pretty(&mut to, &self.values)?,
         }
         writeln!(to)?;

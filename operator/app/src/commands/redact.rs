@@ -15,7 +15,9 @@ use crate::exit::{Coded, Failure, usage};
 use crate::gate::Gate;
 use crate::interrupt::{self, interrupted};
 use crate::profile::known_kind;
-use crate::redact::{FileKind, Header, Inputs, Job, Ledger, Summary, Target, label_of, run as redact};
+use crate::redact::{
+    FileKind, Header, Inputs, Job, Ledger, Summary, Target, is_url, label_of, run as redact,
+};
 
 /// Redacts the files of the command line.
 pub(crate) fn run(args: &RedactArgs) -> anyhow::Result<()> {
@@ -86,6 +88,17 @@ fn inputs(args: &RedactArgs) -> anyhow::Result<Inputs> {
 
 /// Returns where outputs go.
 fn target(args: &RedactArgs, inputs: &Inputs) -> anyhow::Result<Target> {
+    for (option, path) in [("--output", &args.output), ("--out", &args.out)] {
+        if let Some(url) = path
+            .as_ref()
+            .and_then(|path| path.to_str())
+            .filter(|path| is_url(path))
+        {
+            return Err(usage(format!(
+                "{option} {url}: outputs go to local files; `lethe backfill` writes tables to a bucket"
+            )));
+        }
+    }
     let target = match (&args.output, &args.out, &args.suffix, &args.in_place) {
         (Some(path), ..) if path.as_os_str() != "-" => Target::File(path.clone()),
         (_, Some(folder), ..) => Target::Folder(folder.clone()),

@@ -5,10 +5,10 @@ use std::io::Write as _;
 use anyhow::Context as _;
 use lethe_core::Engine;
 
-use super::documents::{built, create};
+use super::documents::{built, create, print as print_report};
 use crate::cli::{ExplainArgs, NoteArgs, ShowNoteArgs};
 use crate::exit::usage;
-use crate::looking::{Looked, difference, explain as why, look, note, page};
+use crate::looking::{Looked, Occurrence, difference, explain as why, look, note, page};
 use crate::redact::read_note;
 
 /// Shows a note.
@@ -18,6 +18,9 @@ pub(crate) fn show(args: &ShowNoteArgs) -> anyhow::Result<()> {
             let mut out = create(path)?;
             out.write_all(page(looked, name)?.as_bytes())?;
             return Ok(out.flush()?);
+        }
+        if args.note.json {
+            return print_report(true, &looked.json(), String::new);
         }
         print(&if args.diff {
             difference(looked)?
@@ -35,12 +38,15 @@ pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<()> {
         ));
     }
     with(&args.note, |looked, name| {
-        let told = why(looked, &args.word)?;
-        print(
-            &told.with_context(|| {
-                format!("{name}: the word does not occur; it must be written as in the note")
-            })?,
-        )
+        let places = why(looked, &args.word);
+        if places.is_empty() {
+            anyhow::bail!("{name}: the word does not occur; it must be written as in the note");
+        }
+        if args.note.json {
+            return print_report(true, &places, String::new);
+        }
+        let places: Vec<String> = places.iter().map(Occurrence::to_string).collect();
+        print(&places.join("\n"))
     })
 }
 

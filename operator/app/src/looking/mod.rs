@@ -7,10 +7,11 @@ mod terminal;
 mod words;
 
 use lethe_core::{Decision, Engine, NoteBatch, Span, Trace};
+use serde_json::{Value, json};
 
 pub(crate) use html::page;
 pub(crate) use terminal::{difference, note};
-pub(crate) use words::explain;
+pub(crate) use words::{Occurrence, explain};
 
 /// A note and its decisions.
 pub(crate) struct Looked<'a> {
@@ -57,6 +58,26 @@ impl Looked<'_> {
         }
         pieces.push(Piece::Plain(part(self.text, at, self.text.len())));
         pieces
+    }
+
+    /// Returns the spans and the redacted note for programs. Offsets are bytes of the note.
+    pub(crate) fn json(&self) -> Value {
+        let span = |decision: &Decision| {
+            let members = decision.members.iter();
+            json!({
+                "start": decision.span.start(),
+                "end": decision.span.end(),
+                "label": self.label(decision),
+                "score": decision.score,
+                "members": members.filter_map(|member| self.engine.members().get(member)).collect::<Vec<_>>(),
+                "deciding_rule": decision.deciding_rule.name(),
+            })
+        };
+        json!({
+            "spans": self.trace.decisions.iter().map(span).collect::<Vec<_>>(),
+            "review": self.trace.review.reasons().map(lethe_core::Reason::name).collect::<Vec<_>>(),
+            "redacted": self.redacted,
+        })
     }
 
     fn label(&self, decision: &Decision) -> &str {

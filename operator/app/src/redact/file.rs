@@ -79,6 +79,9 @@ pub(crate) fn open_table(item: &Item, mut content: Box<dyn Read + Send>) -> anyh
                 std::fs::File::open(path).map_err(|error| anyhow::anyhow!("cannot be read: {error}"))?;
             Ok(TableFile::parquet(name, file)?)
         }
+        (FileKind::Parquet, Content::Object(object), Packing::None) => {
+            Ok(TableFile::parquet(name, object.remote())?)
+        }
         // Parquet is read from its end: compressed, or part of an archive, it is held in memory.
         (FileKind::Parquet, ..) => {
             let mut bytes = Vec::new();

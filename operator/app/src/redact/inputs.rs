@@ -1,17 +1,16 @@
 //! From the paths of the command line to items of work: single files, the files of folders, and the files of
 //! archives.
 
-use std::fs::File;
 use std::io::{self, BufRead as _, Cursor, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::UNIX_EPOCH;
 
-use lethe_connectors::files::{Archive, ArchiveLimits, Packing, decompress, find};
+use lethe_connectors::files::{Packing, decompress, find};
 
 use super::globs::Globs;
 use super::item::{Content, Item, Stamp, packed_stem};
 use super::kind::FileKind;
+use super::origin::{self, Origin};
 use super::target::Target;
 use crate::exit::usage;
 
@@ -30,9 +29,9 @@ pub(crate) enum Found {
 
 /// The paths of the command line.
 pub(crate) struct Inputs {
-    files: Vec<(String, PathBuf)>,
+    files: Vec<(String, Origin)>,
     stdin: bool,
-    /// Whether one of the paths is a folder.
+    /// Whether one of the paths is a folder, or a URL that names one.
     folder: bool,
     globs: Globs,
     format: Option<FileKind>,
@@ -43,7 +42,7 @@ impl Inputs {
     ///
     /// # Errors
     /// A usage error if a path does not exist, a folder cannot be listed, a pattern is invalid, or standard
-    /// input is combined with other paths.
+    /// input is combined with other paths; the error of a bucket.
     pub(crate) fn list(
         paths: &[PathBuf],
         globs: &[String],
@@ -68,6 +67,10 @@ impl Inputs {
                 inputs.stdin = true;
                 continue;
             }
+            if let Some(url) = path.to_str().filter(|path| origin::is_url(path)) {
+                inputs.add_bucket(url, paths.len() > 1)?;
+                continue;
+            }
             let folder = path.is_dir();
             inputs.folder |= folder;
             let found = find(path, &|name| archived(name) || inputs.globs.wants(name))
@@ -88,13 +91,32 @@ impl Inputs {
                 if folder && except.as_ref().is_some_and(inside) {
                     continue;
                 }
-                inputs.files.push((format!("{prefix}{}", file.name), file.path));
+                inputs
+                    .files
+                    .push((format!("{prefix}{}", file.name), Origin::File(file.path)));
             }
             if folder && inputs.files.is_empty() {
                 tracing::warn!("{}: no file to read", path.display());
             }
         }
         Ok(inputs)
+    }
+
+    /// Adds the objects of a URL; their names begin with that of a folder if there are `several` paths.
+    fn add_bucket(&mut self, url: &str, several: bool) -> anyhow::Result<()> {
+        let listed = origin::list(url, &|name| archived(name) || self.globs.wants(name))?;
+        self.folder |= listed.folder;
+        if listed.objects.is_empty() {
+            tracing::warn!("{url}: no file to read");
+        }
+        let prefix = match several && listed.folder {
+            true => format!("{}/", listed.name),
+            false => String::new(),
+        };
+        let files = listed.objects.into_iter();
+        self.files
+            .extend(files.map(|(name, object)| (format!("{prefix}{name}"), Origin::Object(object))));
+        Ok(())
     }
 
     /// Returns the number of files, each archive counted as one.
@@ -114,8 +136,7 @@ impl Inputs {
 
     /// Returns the bytes of all files; `None` for standard input.
     pub(crate) fn bytes(&self) -> Option<u64> {
-        let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |about| about.len());
-        (!self.stdin).then(|| self.files.iter().map(|(_, path)| size(path)).sum())
+        (!self.stdin).then(|| self.files.iter().map(|(_, origin)| origin.size()).sum())
     }
 
     /// Passes each file to `take`, until it returns false.
@@ -123,8 +144,8 @@ impl Inputs {
         if self.stdin {
             take(self.standard_input());
         }
-        for (name, path) in &self.files {
-            if !self.file(name, path, take) {
+        for (name, origin) in &self.files {
+            if !self.file(name, origin, take) {
                 return;
             }
         }
@@ -176,9 +197,9 @@ impl Inputs {
         }
     }
 
-    fn file(&self, name: &str, path: &Path, take: &mut dyn FnMut(Found) -> bool) -> bool {
+    fn file(&self, name: &str, origin: &Origin, take: &mut dyn FnMut(Found) -> bool) -> bool {
         let unread = |error: &io::Error| format!("cannot be read: {}", error.kind());
-        let (head, stamp) = match look(path) {
+        let (head, stamp) = match origin.look(HEAD) {
             Ok(seen) => seen,
             Err(error) => return take(Found::Bad(name.to_owned(), unread(&error))),
         };
@@ -193,20 +214,26 @@ impl Inputs {
             Packing::None => false,
         };
         if archive {
-            return self.archive(name, path, stamp, take);
+            return self.archive(name, origin, stamp, take);
         }
-        let head = match unpacked(head, path, packing) {
+        let head = match unpacked(head, origin, packing) {
             Ok(head) => head,
             Err(error) => return take(Found::Bad(name.to_owned(), unread(&error))),
         };
-        take(self.item(name, &head, Content::File(path.to_owned()), packing, stamp))
+        take(self.item(name, &head, origin.content(), packing, stamp))
     }
 
     /// Passes on each file of an archive.
-    fn archive(&self, name: &str, path: &Path, stamp: Stamp, take: &mut dyn FnMut(Found) -> bool) -> bool {
+    fn archive(
+        &self,
+        name: &str,
+        origin: &Origin,
+        stamp: Stamp,
+        take: &mut dyn FnMut(Found) -> bool,
+    ) -> bool {
         let bad =
             |error: &io::Error| Found::Bad(name.to_owned(), format!("is damaged, or is no archive: {error}"));
-        let mut archive = match Archive::open(path, &ArchiveLimits::default()) {
+        let mut archive = match origin.archive() {
             Ok(archive) => archive,
             Err(error) => return take(bad(&error)),
         };
@@ -277,24 +304,10 @@ const fn stream(packing: Packing) -> Packing {
     }
 }
 
-/// Returns the first bytes of a file, and its stamp.
-fn look(path: &Path) -> io::Result<(Vec<u8>, Stamp)> {
-    let file = File::open(path)?;
-    let about = file.metadata()?;
-    let since = about.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mut head = Vec::new();
-    file.take(HEAD as u64).read_to_end(&mut head)?;
-    let stamp = Stamp {
-        bytes: about.len(),
-        modified: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
-    };
-    Ok((head, stamp))
-}
-
 /// Returns the first bytes after decompression.
-fn unpacked(head: Vec<u8>, path: &Path, packing: Packing) -> io::Result<Vec<u8>> {
+fn unpacked(head: Vec<u8>, origin: &Origin, packing: Packing) -> io::Result<Vec<u8>> {
     match packing {
-        Packing::Gzip | Packing::Zstd => unpacked_from(head, File::open(path)?, packing),
+        Packing::Gzip | Packing::Zstd => unpacked_from(head, origin.open()?, packing),
         _ => Ok(head),
     }
 }

@@ -10,6 +10,7 @@ use lethe_connectors::files::{Packing, decompress};
 use serde::{Deserialize, Serialize};
 
 use super::kind::FileKind;
+use super::origin::BucketObject;
 
 /// What a file was when it was read: a later run reads it again if this differs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +27,7 @@ pub(crate) enum Content {
     /// Standard input.
     Stdin,
     File(PathBuf),
+    Object(BucketObject),
     /// A file of an archive.
     Bytes(Arc<[u8]>),
 }
@@ -51,13 +53,8 @@ impl Item {
     pub(crate) fn open(&self, read: &Arc<AtomicU64>) -> io::Result<Box<dyn Read + Send>> {
         match &self.content {
             Content::Stdin => decompress(io::stdin(), self.packing),
-            Content::File(path) => {
-                let counted = Counted {
-                    file: File::open(path)?,
-                    read: Arc::clone(read),
-                };
-                decompress(counted, self.packing)
-            }
+            Content::File(path) => decompress(Counted::new(File::open(path)?, read), self.packing),
+            Content::Object(object) => decompress(Counted::new(object.open(), read), self.packing),
             Content::Bytes(bytes) => decompress(Cursor::new(Arc::clone(bytes)), self.packing),
         }
     }
@@ -74,14 +71,21 @@ impl Item {
 }
 
 /// Counts the bytes that are read of a file.
-struct Counted {
-    file: File,
+struct Counted<R> {
+    reader: R,
     read: Arc<AtomicU64>,
 }
 
-impl Read for Counted {
+impl<R> Counted<R> {
+    fn new(reader: R, read: &Arc<AtomicU64>) -> Self {
+        let read = Arc::clone(read);
+        Self { reader, read }
+    }
+}
+
+impl<R: Read> Read for Counted<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let count = self.file.read(into)?;
+        let count = self.reader.read(into)?;
         self.read.fetch_add(count as u64, Relaxed);
         Ok(count)
     }

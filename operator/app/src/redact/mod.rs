@@ -1,6 +1,6 @@
 //! Redacts files of any kind: `lethe redact`.
 //!
-//! `inputs.rs` finds the files, `kind.rs` recognises them, `file.rs` redacts one, `target.rs` writes it, and
+//! `inputs.rs` finds the files, locally or in a bucket (`origin.rs`), `kind.rs` recognises them, `file.rs` redacts one, `target.rs` writes it, and
 //! `ledger.rs` records it. Files are independent: one that cannot be read or redacted is named with the reason,
 //! and all others are finished.
 
@@ -12,6 +12,7 @@ mod item;
 mod kind;
 mod ledger;
 mod messages;
+mod origin;
 mod table;
 mod target;
 
@@ -39,6 +40,7 @@ pub(crate) use inputs::{Found, Inputs};
 pub(crate) use item::Item;
 pub(crate) use kind::FileKind;
 pub(crate) use ledger::{FILE as RECORD, Header, Ledger, read as read_record};
+pub(crate) use origin::is_url;
 pub(crate) use table::label_of;
 pub(crate) use target::Target;
 

@@ -56,6 +56,7 @@ impl Target {
     pub(crate) fn place(&self, item: &Item, overwrite: bool) -> Result<Place, String> {
         let beside = || match &item.content {
             Content::File(path) => Ok(path.clone()),
+            Content::Object(_) => Err("is in a bucket; write it to a folder with --out".to_owned()),
             _ => Err("is part of an archive; write it to a folder with --out".to_owned()),
         };
         Ok(match self {

@@ -2,7 +2,7 @@
 
 use clap::{Arg, Command};
 
-use super::examples::EXAMPLES;
+use super::examples::{Example, examples};
 use super::markdown::{GENERATED, code, fragment, table};
 use crate::cli::command;
 
@@ -31,21 +31,21 @@ pub(super) fn each(visit: &mut impl FnMut(&[String], &Command)) {
 
 /// Returns the page.
 pub(super) fn page() -> String {
-    let (mut contents, mut sections) = (Vec::new(), String::new());
+    let (mut contents, mut sections, examples) = (Vec::new(), String::new(), examples());
     each(&mut |words, command| {
         let title = words.join(" ");
         if words.len() > 1 {
             let about = command.get_about().map(ToString::to_string).unwrap_or_default();
             contents.push([format!("[`{title}`](#{})", fragment(&title)), about]);
         }
-        sections.push_str(&section(&title, words, command));
+        sections.push_str(&section(&title, words, command, &examples));
     });
     let contents = table(["command", "purpose"], contents);
     let page = format!("{GENERATED}{INTRODUCTION}{contents}\n{sections}");
     format!("{}\n", page.trim_end())
 }
 
-fn section(title: &str, words: &[String], command: &Command) -> String {
+fn section(title: &str, words: &[String], command: &Command, examples: &[Example]) -> String {
     let mut section = format!("## {title}\n\n");
     let about = command.get_long_about().or_else(|| command.get_about());
     if let Some(about) = about {
@@ -54,14 +54,13 @@ fn section(title: &str, words: &[String], command: &Command) -> String {
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ");
     section.push_str(&format!("```text\n{usage}\n```\n\n"));
-    let examples: Vec<&str> = EXAMPLES
+    let examples: Vec<String> = examples
         .iter()
         .filter(|example| example.command == words[1..].join(" "))
-        .map(|example| example.line)
+        .flat_map(|example| example.comment.clone().into_iter().chain([example.line.clone()]))
         .collect();
     if !examples.is_empty() {
-        let s = if examples.len() > 1 { "s" } else { "" };
-        section.push_str(&format!("Example{s}:\n\n```sh\n{}\n```\n\n", examples.join("\n")));
+        section.push_str(&format!("Examples:\n\n```sh\n{}\n```\n\n", examples.join("\n")));
     }
     // Those of all commands are described once.
     let own = |option: &&Arg| {

@@ -1,188 +1,92 @@
-//! An example of each command, and the test that every command line of the documentation is one that the
-//! program accepts.
+//! The examples of the command reference, and the tests that every option has one and that every command line of the
+//! documentation is one that the program accepts.
+//!
+//! They are the lines of the scripts in `docs/reference/examples` that begin with `lethe`. An integration test runs
+//! the scripts. An indented line only prepares something. A comment directly above an example is shown with it.
+
+use std::path::Path;
+
+use clap::Command;
+
+use crate::cli::command;
+
+/// What the reference shows in place of the variables that only a test can set.
+const VARIABLES: [(&str, &str); 7] = [
+    ("\"$LETTERS\"", "s3://clinic/letters"),
+    ("\"$DATABASE\"", "postgresql://reader@db.example/clinic"),
+    ("\"$TOPIC\"", "notes"),
+    ("$TOPIC", "notes"),
+    ("\"$VERSION\"", "5754f32f1e54c65b"),
+    ("127.0.0.1:$PORT", "127.0.0.1:3000"),
+    ("\\\n", ""),
+];
 
 /// A command line that the reference shows.
 pub(super) struct Example {
-    /// The command's words after `lethe`.
-    pub(super) command: &'static str,
+    /// The command's words after `lethe`; empty for `lethe` itself.
+    pub(super) command: String,
+    /// The comment above it, with its `#`.
+    pub(super) comment: Option<String>,
     /// The whole line.
-    pub(super) line: &'static str,
+    pub(super) line: String,
 }
 
-const fn example(command: &'static str, line: &'static str) -> Example {
-    Example { command, line }
+/// Returns the examples of all scripts, ordered by script and line.
+pub(super) fn examples() -> Vec<Example> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/examples");
+    let mut scripts: Vec<_> = std::fs::read_dir(folder)
+        .expect("the scripts are there")
+        .map(|entry| entry.expect("a folder can be read").path())
+        .collect();
+    scripts.sort();
+    let mut root = command().disable_help_subcommand(true);
+    root.build();
+    let mut examples = Vec::new();
+    for script in scripts {
+        let text = std::fs::read_to_string(&script).expect("scripts are text");
+        let text = VARIABLES
+            .iter()
+            .fold(text, |text, (variable, value)| text.replace(variable, value));
+        let mut comment = None;
+        for line in text.lines() {
+            if line.starts_with("lethe ") {
+                let line = line.trim_end_matches(" &").to_owned();
+                let command = called(&root, &line);
+                let comment = comment.take();
+                examples.push(Example {
+                    command,
+                    comment,
+                    line,
+                });
+            }
+            comment = line.starts_with('#').then(|| line.to_owned());
+        }
+    }
+    examples
 }
 
-pub(super) const EXAMPLES: &[Example] = &[
-    example("demo", "lethe demo --out lethe-demo"),
-    example(
-        "init",
-        "lethe init --source files --path notes/ --policy safe-harbor --out lethe.toml",
-    ),
-    example("run", "lethe run -c lethe.toml --until-end"),
-    example("backfill", "lethe backfill -c lethe.toml --shard 0/4"),
-    example(
-        "backfill",
-        "lethe backfill -c lethe.toml --source postgresql://reader@db.example/clinic --query 'SELECT * FROM notes' --key note_id",
-    ),
-    example(
-        "redact",
-        "lethe redact --policy docs/policies/safe-harbor.toml note.txt",
-    ),
-    example(
-        "redact",
-        "lethe redact letters/ export.zip --out clean/ --glob '*.txt'",
-    ),
-    example(
-        "redact",
-        "lethe redact notes.csv --out clean/ --text-columns note --known patient_name=PATIENT --keep sex",
-    ),
-    example("redact", "lethe redact letters/ --in-place .orig"),
-    example("redact", "lethe redact in.jsonl --keep ward --output out.jsonl"),
-    example(
-        "redact",
-        "lethe redact messages.hl7 --format hl7v2 --skip-refused --output redacted.hl7",
-    ),
-    example("show", "lethe show note.txt --html note.html"),
-    example("explain", "lethe explain Okafor note.txt"),
-    example("compare", "lethe compare --other presidio.json notes/"),
-    example(
-        "compare",
-        "lethe compare --other spans.jsonl --map PERSON=PATIENT --html differences.html notes.jsonl",
-    ),
-    example("profile", "lethe profile notes.csv --out columns.toml"),
-    example(
-        "profile",
-        "lethe profile --source postgresql://reader@db.example/clinic --query 'SELECT * FROM notes'",
-    ),
-    example("report", "lethe report clean/ --html report.html"),
-    example("bundle show", "lethe bundle show en-clinical"),
-    example(
-        "bundle export",
-        "lethe bundle export en-clinical bundles/en-clinical",
-    ),
-    example(
-        "bundle swap",
-        "lethe bundle swap en-clinical --member ssvm=tuned/ --out bundles/tuned",
-    ),
-    example(
-        "bundle create",
-        "lethe bundle create --member crf=models/crf --member ssvm=models/ssvm --rule known --threshold 2 --out voted/",
-    ),
-    example("new-key", "lethe new-key --id csv-2026 --out keys.toml"),
-    example(
-        "reveal",
-        "lethe reveal --policy research.toml --patient 4471920 --input redacted.txt",
-    ),
-    example("emit", "lethe emit -c lethe.toml --until-end"),
-    example(
-        "annotate",
-        "lethe annotate --explain --offsets byte --input notes.jsonl --output found.jsonl",
-    ),
-    example(
-        "serve",
-        "lethe serve --policy docs/policies/safe-harbor.toml --listen 127.0.0.1:3000",
-    ),
-    example(
-        "serve",
-        "lethe serve -c lethe.toml --listen 10.0.0.7:3443 --token-file tokens --tls-cert server.pem --tls-key server.key",
-    ),
-    example("check", "lethe check -c lethe.toml --connect"),
-    example("check", "lethe check -c lethe.toml --explain"),
-    example("metrics", "lethe metrics --json"),
-    example("probe", "lethe probe --timeout 2 http://127.0.0.1:9464/ready"),
-    example("inspect", "lethe inspect data/ --audit"),
-    example("inspect", "lethe inspect data/ --why notes/0@1234"),
-    example("inspect", "lethe inspect data/ --only-by known --list --json"),
-    example("inspect", "lethe inspect -c lethe.toml --against-topic"),
-    example(
-        "inspect",
-        "lethe inspect redacted/ --fingerprint program!=0.1.0 --json",
-    ),
-    example("schema config", "lethe schema config > lethe.schema.json"),
-    example("schema event", "lethe schema event > event.schema.json"),
-    example("schema policy", "lethe schema policy > policy.schema.json"),
-    example(
-        "skip",
-        "lethe skip -c lethe.toml --topic notes --partition 0 --to 4711 --reason 'expired during the outage of 3 March'",
-    ),
-    example(
-        "replay",
-        "lethe replay -c lethe.toml --code invalid_payload:note_id --dry-run",
-    ),
-    example(
-        "erase",
-        "lethe erase -c lethe.toml --patients ids.txt --reason 'request 2026-117' --dry-run",
-    ),
-    example(
-        "synthesise",
-        "lethe synthesise --institutes summit --notes 30 --seed 7 --out gold.jsonl",
-    ),
-    example("train", "lethe train crf --train gold/ --out models/crf"),
-    example(
-        "crossval",
-        "lethe crossval crf --train gold/ --folds 10 --by patient --out folds/",
-    ),
-    example(
-        "evaluate",
-        "lethe evaluate gold.jsonl crf=found.jsonl --html report.html",
-    ),
-    example(
-        "ensemble prune",
-        "lethe ensemble prune gold/ cv/crf cv/ssvm --models models --html prune.html",
-    ),
-    example(
-        "ensemble fit",
-        "lethe ensemble fit voting-pruned gold/ cv/crf cv/ssvm --models models --union-rule known --out bundle/",
-    ),
-    example(
-        "ensemble compare",
-        "lethe ensemble compare gold/ cv/crf cv/ssvm --test gold-test.jsonl --test-predictions predicted/",
-    ),
-    example(
-        "ensemble export-offsets",
-        "lethe ensemble export-offsets gold/ cv/crf cv/ssvm --out predictions.jsonl",
-    ),
-    example("ensemble show", "lethe ensemble show bundle/"),
-    example("ensemble publish", "lethe ensemble publish bundle/ --to bundles/"),
-    example("ensemble versions", "lethe ensemble versions bundles/"),
-    example("ensemble roll-back", "lethe ensemble roll-back bundles/"),
-    example(
-        "adapt incremental",
-        "lethe adapt incremental --stream local.jsonl --test local-test.jsonl --out study/",
-    ),
-    example("adapt corrections", "lethe adapt corrections -c lethe.toml"),
-    example(
-        "adapt fine-tune",
-        "lethe adapt fine-tune models/crf --train local/ --out models/crf-local",
-    ),
-    example(
-        "adapt self-train",
-        "lethe adapt self-train models/crf --train home/ --unlabelled local/ --held-out home-dev/ --out models/crf-local",
-    ),
-    example(
-        "adapt merge",
-        "lethe adapt merge --corpus home=home.jsonl --corpus away=away.jsonl:away-labels.toml --out merged.jsonl",
-    ),
-    example(
-        "dictionary build",
-        "lethe dictionary build --lists lists/ --output local.dict",
-    ),
-    example(
-        "completions",
-        "lethe completions bash > ~/.local/share/bash-completion/completions/lethe",
-    ),
-];
+/// Returns the words of the command that a line calls: none if options come before it.
+fn called(root: &Command, line: &str) -> String {
+    let (mut words, mut command) = (Vec::new(), root);
+    for word in line.split(' ').skip(1) {
+        let Some(inner) = command.find_subcommand(word) else {
+            break;
+        };
+        words.push(word);
+        command = inner;
+    }
+    words.join(" ")
+}
 
 // Without Kafka there are fewer commands.
 #[cfg(all(test, feature = "kafka"))]
 mod tests {
-    use std::path::{Path, PathBuf};
+    use std::path::PathBuf;
 
+    use clap::Arg;
     use clap::error::ErrorKind;
 
     use super::*;
-    use crate::cli::command;
     use crate::reference::commands::each;
 
     /// Returns the words of a line as a shell splits it, up to a redirection, a pipe or a comment.
@@ -216,23 +120,41 @@ mod tests {
     }
 
     #[test]
-    fn every_command_has_an_example_that_the_program_accepts() {
-        each(&mut |words, command| {
-            let name = words[1..].join(" ");
-            let examples: Vec<_> = EXAMPLES
+    fn every_example_is_accepted_and_every_command_and_option_has_one() {
+        let examples = examples();
+        let refused: Vec<_> = examples
+            .iter()
+            .filter_map(|example| refusal(&example.line))
+            .collect();
+        assert!(refused.is_empty(), "{}", refused.join("\n"));
+        let mut missing = Vec::new();
+        each(&mut |path, command| {
+            let name = path[1..].join(" ");
+            // Options of all commands have an example somewhere.
+            let own = |example: &&Example| name.is_empty() || example.command == name;
+            let used: Vec<String> = examples
                 .iter()
-                .filter(|example| example.command == name)
+                .filter(own)
+                .flat_map(|example| words(&example.line))
                 .collect();
-            assert_eq!(!examples.is_empty(), !command.has_subcommands(), "{name}");
-            for Example { line, .. } in examples {
-                let called = format!("lethe {name}");
-                assert!(
-                    *line == called || line.starts_with(&format!("{called} ")),
-                    "{line}"
-                );
-                assert_eq!(refusal(line), None, "{line}");
+            if used.is_empty() && !command.has_subcommands() {
+                missing.push(path.join(" "));
+            }
+            let shown = |option: &&Arg| {
+                !option.is_hide_set()
+                    && (name.is_empty() || !option.is_global_set())
+                    && option.get_id() != "help"
+            };
+            for option in command.get_arguments().filter(shown) {
+                let long = option.get_long().map(|long| format!("--{long}"));
+                let short = option.get_short().map(|short| format!("-{short}"));
+                let forms: Vec<String> = long.into_iter().chain(short).collect();
+                if !forms.is_empty() && !forms.iter().any(|form| used.contains(form)) {
+                    missing.push(format!("{} {}", path.join(" "), forms.join(" or ")));
+                }
             }
         });
+        assert!(missing.is_empty(), "without an example:\n{}", missing.join("\n"));
     }
 
     fn pages(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -122,10 +122,7 @@ pub(super) fn copy_model(from: &Path, to: &Path) -> Result<(), BundleError> {
     for name in &names {
         files.push((name.as_str(), manifest.file(from, name).map_err(refused)?));
     }
-    let files: Vec<(&str, &[u8])> = files
-        .iter()
-        .map(|(name, bytes)| (*name, bytes.as_slice()))
-        .collect();
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(name, bytes)| (*name, &**bytes)).collect();
     if manifest.kind == mixture::MIXTURE {
         for part in mixture::PARTS {
             copy_model(&from.join(part), &to.join(part))?;

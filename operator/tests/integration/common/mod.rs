@@ -29,8 +29,9 @@ pub(crate) mod servers;
 pub(crate) mod tables;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use lethe_connectors::store::StoreConfig;
+use lethe_connectors::store::{Store, StoreConfig};
 
 /// Returns an environment variable of the test servers.
 pub(crate) fn env(name: &str) -> String {
@@ -93,11 +94,36 @@ pub(crate) fn s3_sink(prefix: &str, endpoint: Option<&str>, more: &str) -> Strin
     )
 }
 
-/// Copies the objects of the real bucket under a prefix into a folder.
-pub(crate) fn copy_bucket(prefix: &str, to: &Path) {
+fn bucket(prefix: &str) -> Arc<dyn Store> {
     let table: toml::Table = toml::from_str(&s3_sink(prefix, None, "")).unwrap();
     let config: StoreConfig = table["sink"]["store"].clone().try_into().unwrap();
-    let store = config.build().unwrap();
+    config.build().unwrap()
+}
+
+/// Creates objects of the real bucket under a prefix.
+pub(crate) fn fill_bucket<'a>(prefix: &str, objects: impl IntoIterator<Item = (&'a str, Vec<u8>)>) {
+    let store = bucket(prefix);
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        for (name, bytes) in objects {
+            store.create(name, bytes.into()).await.unwrap();
+        }
+    });
+}
+
+/// Returns the variables by which the tools of S3 find the real store.
+pub(crate) fn bucket_variables() -> [(&'static str, String); 5] {
+    [
+        ("AWS_ENDPOINT_URL", env("LETHE_TEST_S3_ENDPOINT")),
+        ("AWS_REGION", env("LETHE_TEST_S3_REGION")),
+        ("AWS_ACCESS_KEY_ID", env("LETHE_TEST_S3_KEY")),
+        ("AWS_SECRET_ACCESS_KEY", env("LETHE_TEST_S3_SECRET")),
+        ("AWS_ALLOW_HTTP", "true".to_owned()),
+    ]
+}
+
+/// Copies the objects of the real bucket under a prefix into a folder.
+pub(crate) fn copy_bucket(prefix: &str, to: &Path) {
+    let store = bucket(prefix);
     tokio::runtime::Runtime::new().unwrap().block_on(async {
         for object in store.list("").await.unwrap() {
             let path = to.join(&object.name);

@@ -21,8 +21,12 @@ pub(super) struct Answers {
     pub(super) folder: PathBuf,
 }
 
+/// The names of the other files, next to the configuration.
+const POLICY: &str = "policy.toml";
+const KEYS: &str = "keys.toml";
+
 const HEAD: &str = "# Written by `lethe init`. `lethe check -c FILE` validates it, and `lethe check -c FILE --explain` prints every
-# value in effect. docs/reference/configuration.md describes each key; relative paths begin at the working folder.
+# value in effect. docs/reference/configuration.md describes each key; relative paths start at this file's folder.
 ";
 
 const SAFE_HARBOR: &str = "# HIPAA's Safe Harbor, 45 CFR 164.514(b)(2): the eighteen identifiers go. Surrogates take their place, so that an
@@ -66,11 +70,11 @@ default = { action = \"tag\" } # add numbered = \"note\" for [PATIENT-1], [PATIE
 
 impl Answers {
     pub(super) fn policy_file(&self) -> PathBuf {
-        self.folder.join("policy.toml")
+        self.folder.join(POLICY)
     }
 
     pub(super) fn keys(&self) -> PathBuf {
-        self.folder.join("keys.toml")
+        self.folder.join(KEYS)
     }
 
     /// Returns the text of the policy file.
@@ -86,7 +90,7 @@ impl Answers {
         format!(
             "{text}\n# The surrogates depend on this key: without it, nobody can repeat them. Keep a copy apart from the data.\n[keys]\nfile = {}\n",
             // A policy file has no variables.
-            toml::Value::from(self.keys().display().to_string())
+            toml::Value::from(KEYS)
         )
     }
 
@@ -94,14 +98,11 @@ impl Answers {
     pub(super) fn configuration(&self) -> String {
         let mut text = format!(
             "{HEAD}\n# What replaces identifiers.\npolicy_file = {}\n",
-            quoted(&self.policy_file())
+            escaped(POLICY)
         );
-        let codes = quoted(&self.folder.join("codes"));
         // A file's name may be a patient's.
-        let names = format!(
-            "# Codes stand for the names of input files, which may identify a patient. The list of names and codes is private.\n\
-             names = \"codes\"\ncodes = {{ kind = \"folder\", path = {codes} }}\n"
-        );
+        let names = "# Codes stand for the names of input files, which may identify a patient. The list of names and codes is private.\n\
+             names = \"codes\"\ncodes = { kind = \"folder\", path = \"codes\" }\n";
         text.push_str(&match &self.input {
             Input::Kafka { brokers, topic } => {
                 let brokers: Vec<_> = brokers.iter().map(|broker| escaped(broker)).collect();
@@ -120,7 +121,7 @@ impl Answers {
                 let kind = kind(path);
                 format!(
                     "\n[source]\nkind = \"{kind}\" # jsonl: JSON lines; text: a folder with a note per file; parquet: a note per row\ninput = {}\n{names}",
-                    quoted(path)
+                    self.quoted(path)
                 )
             }
             Input::Tables(path) => format!(
@@ -130,13 +131,13 @@ impl Answers {
                  # identifiers = {{ mrn = \"MEDICALRECORD\" }} # replaced as a whole\n\
                  # patient_id = \"mrn\" # whose note it is\n\
                  # known = {{ patient = [\"name\"] }} # looked for in the text, not written\n",
-                quoted(path)
+                self.quoted(path)
             ),
         });
         text.push_str(&format!(
             "\n[sink]\nstore = {{ kind = \"folder\", path = {} }} # or kind = \"s3\", with a bucket\n\
              # roll = {{ max_bytes = 67108864, max_age_seconds = 300 }} # when a file is closed\n",
-            quoted(&self.data)
+            self.quoted(&self.data)
         ));
         text.push_str(
             "\n# [engine]\n# bundle = \"en-clinical\" # the models; en-fast is faster and finds less\n\
@@ -148,6 +149,15 @@ impl Answers {
             );
         }
         text
+    }
+
+    /// Returns a path, which the user wrote at the working directory, as the configuration needs it.
+    fn quoted(&self, path: &Path) -> String {
+        let path = match std::path::absolute(path) {
+            Ok(absolute) if !self.folder.as_os_str().is_empty() => absolute,
+            _ => path.to_owned(),
+        };
+        escaped(&path.display().to_string())
     }
 }
 
@@ -165,10 +175,6 @@ fn kind(path: &Path) -> &'static str {
     } else {
         "jsonl"
     }
-}
-
-fn quoted(path: &Path) -> String {
-    escaped(&path.display().to_string())
 }
 
 /// Returns a text as a string of a configuration, in which a dollar sign begins a variable.

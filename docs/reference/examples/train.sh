@@ -1,0 +1,46 @@
+# Training members, and measuring them.
+
+cat >names.toml <<'TOML'
+[labels]
+DOCTOR = "PATIENT"
+TOML
+echo 'epochs = 3' >settings.toml
+printf 'Marlo\tQuayle\tM\nTamsin\tOrrery\tF\n' >names.tsv
+mkdir -p lists/wards
+cat >lists/wards/SOURCE.toml <<'TOML'
+title = "Our wards"
+origin = "The hospital's own list"
+licence = "own"
+date = "2026-11-01"
+language = "en"
+match = "folded"
+min-length = 4
+role = "phi"
+label = "DEPARTMENT"
+TOML
+printf 'quayle ward\npenhallow unit\n' >lists/wards/items.txt
+
+# Notes to try everything on; the same seed gives the same notes.
+lethe synthesise --institutes summit --notes 60 --seed 7 --out gold.jsonl
+lethe synthesise --institutes cedar --notes 20 --names names.tsv --negatives 0.2 --noise typing --out gold-test.jsonl
+# Into clinical text of your own, and as a stream's events.
+lethe annotate --input gold-test.jsonl --output text.jsonl
+lethe synthesise --carriers text.jsonl --notes 10 --as events --out events.jsonl
+
+lethe train ssvm --train gold.jsonl --out models/ssvm
+lethe train naive-bayes --train gold.jsonl --dev gold-test.jsonl --rename names.toml --seed 3 --out models/naive-bayes
+lethe train mira --train gold.jsonl --hold-out 0.2 --settings settings.toml --set epochs=2 --restart --out models/mira
+# Each document is predicted by a model that was not trained on it.
+lethe crossval ssvm --train gold.jsonl --folds 3 --by patient --jobs 2 --out folds/
+lethe crossval mira --train gold.jsonl --folds 3 --rename names.toml --hold-out 0.2 --settings settings.toml --set epochs=2 --seed 3 --out folds-mira/
+
+# Predictions against gold.
+lethe annotate --member models/ssvm --input gold-test.jsonl --output found.jsonl
+lethe evaluate gold-test.jsonl ssvm=found.jsonl --html report.html
+lethe evaluate gold-test.jsonl ssvm=found.jsonl --html report.html --no-contexts --train gold.jsonl --resamples 500 --seed 3
+lethe evaluate gold-test.jsonl found.jsonl --labels i2b2-2014 --beta 1 --json > report.json
+lethe evaluate gold-test.jsonl found.jsonl --rename names.toml
+
+# Lists of your own, for `phrases` and `gazetteer`.
+lethe dictionary build --lists lists/ --output local.dict
+lethe dictionary build --lists lists/ --output local.dict --json > local.json
