@@ -3,6 +3,7 @@
 mod adapt;
 mod bundle;
 mod compare;
+mod engine;
 mod ensemble;
 mod erase;
 mod files;
@@ -21,6 +22,7 @@ pub(crate) use adapt::{
 };
 pub(crate) use bundle::{BundleCommand, CreateArgs, ExportArgs, ShowArgs, SwapArgs};
 pub(crate) use compare::{CompareToolArgs, MissingNotes};
+pub(crate) use engine::EngineArgs;
 pub(crate) use ensemble::{
     CompareArgs, EnsembleCommand, ExportOffsetsArgs, FitArgs, Method, ObjectiveArgs, PredictionArgs,
     PruneArgs, PublishArgs, RollBackArgs, VersionsArgs,

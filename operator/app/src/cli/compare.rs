@@ -6,7 +6,7 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use lethe_corpus::SpanFormat;
 
-use super::OffsetUnit;
+use super::{EngineArgs, OffsetUnit};
 use crate::redact::FileKind;
 
 #[derive(Args)]
@@ -48,15 +48,8 @@ pub(crate) struct CompareToolArgs {
     /// The seed of the resamples
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Use the members and policy of this configuration instead of the defaults
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-    /// Use the members, vote and labels of a bundle: the name of a built-in one, or its folder
-    #[arg(long, value_name = "BUNDLE", conflicts_with = "config")]
-    pub(crate) bundle: Option<PathBuf>,
-    /// Use this policy instead of the configuration's
-    #[arg(long, value_name = "FILE")]
-    pub(crate) policy: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
     /// Read only files of folders and archives that match this pattern, such as `*.txt`; with `!` before it,
     /// leave them out
     #[arg(short, long, value_name = "GLOB")]

@@ -4,19 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::EngineArgs;
 use crate::redact::FileKind;
 
 #[derive(Args)]
 pub(crate) struct RedactArgs {
-    /// Use the members and policy of this configuration instead of the defaults
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-    /// Use the members, vote and labels of a bundle: the name of a built-in one, or its folder
-    #[arg(long, value_name = "BUNDLE", conflicts_with = "config")]
-    pub(crate) bundle: Option<PathBuf>,
-    /// Use this policy instead of the configuration's
-    #[arg(long, value_name = "FILE")]
-    pub(crate) policy: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
     /// Files, folders, which are read at any depth, archives (zip, tar, also compressed), `s3://BUCKET/PREFIX` for
     /// the objects of a bucket, or `-` for standard input
     #[arg(value_name = "PATH", default_value = "-")]
@@ -153,15 +147,8 @@ pub(crate) struct NoteArgs {
     /// The format of the file. By default, the extension and the first bytes determine it
     #[arg(long)]
     pub(crate) format: Option<FileKind>,
-    /// Use the members and policy of this configuration instead of the defaults
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-    /// Use this bundle's members, vote and labels
-    #[arg(long, value_name = "DIR", conflicts_with = "config")]
-    pub(crate) bundle: Option<PathBuf>,
-    /// Use this policy instead of the configuration's
-    #[arg(long, value_name = "FILE")]
-    pub(crate) policy: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
     /// Print as JSON; offsets are bytes
     #[arg(long)]
     pub(crate) json: bool,

@@ -5,17 +5,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::EngineArgs;
+
 #[derive(Args)]
 pub(crate) struct ServeArgs {
-    /// Use the members and policy of this configuration instead of the defaults
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-    /// Use the members, vote and labels of a bundle: the name of a built-in one, or its folder
-    #[arg(long, value_name = "BUNDLE", conflicts_with = "config")]
-    pub(crate) bundle: Option<PathBuf>,
-    /// Use this policy instead of the configuration's
-    #[arg(long, value_name = "FILE")]
-    pub(crate) policy: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
     /// The address to listen on. One that other machines reach needs --token-file or --client-ca
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:3000")]
     pub(crate) listen: SocketAddr,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::documents::{built, cores, create, process};
 use crate::bundle_argument::model_argument;
-use crate::cli::{AnnotateArgs, OffsetUnit};
+use crate::cli::{AnnotateArgs, EngineArgs, OffsetUnit};
 use crate::exit::usage;
 use crate::interrupt;
 use crate::progress::Progress;
@@ -18,7 +18,15 @@ use crate::progress::Progress;
 pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<()> {
     let engine = match &args.member {
         Some(folder) => alone(&model_argument(folder)?)?,
-        None => built(args.config.as_deref(), args.bundle.as_deref(), None)?.engine,
+        None => {
+            let (config, bundle) = (args.config.clone(), args.bundle.clone());
+            built(&EngineArgs {
+                config,
+                bundle,
+                policy: None,
+            })?
+            .engine
+        }
     };
     interrupt::end_in_order(&args.input);
     let mut progress = Progress::start("documents", "documents", None);

@@ -17,11 +17,7 @@ pub(crate) fn run(args: &CompareToolArgs) -> anyhow::Result<()> {
     interrupt::end_at_once("the comparison was not written");
     // All of it first: an error there would come after the work on the notes.
     let (format, other) = read_spans(&args.other, args.format.map(|format| format.0)).map_err(usage)?;
-    let built = built(
-        args.config.as_deref(),
-        args.bundle.as_deref(),
-        args.policy.as_ref(),
-    )?;
+    let built = built(&args.engine)?;
     let engine = &*built.engine;
     let labels = Labels::new(engine.labels(), &args.map)?;
     let inputs = Inputs::list(&args.notes, &args.glob, args.notes_format, None)?;

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read as _, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::sync_channel;
 
 use anyhow::Context as _;
@@ -11,6 +11,7 @@ use lethe_core::{Engine, NoteBatch, Outcome, Record, Review, Unredacted};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::cli::EngineArgs;
 use crate::config::{BuiltEngine, Config, EngineConfig, load};
 use crate::interrupt::{self, interrupted};
 
@@ -31,33 +32,25 @@ pub(crate) struct Decided<'a> {
 pub(crate) type Change<'a> = dyn Fn(&Decided<'_>, &mut Map<String, Value>) -> anyhow::Result<()> + Sync + 'a;
 
 /// Returns the engine of a configuration file or of a bundle, or the default one.
-pub(crate) fn built(
-    config: Option<&Path>,
-    bundle: Option<&Path>,
-    policy: Option<&PathBuf>,
-) -> anyhow::Result<BuiltEngine> {
-    let built = configured(config, bundle, policy)?.engine.build()?;
+pub(crate) fn built(args: &EngineArgs) -> anyhow::Result<BuiltEngine> {
+    let built = configured(args)?.engine.build()?;
     built.prepare()?;
     Ok(built)
 }
 
 /// Returns the configuration of a file, or the default one with a bundle, and with the policy of the command line.
-pub(crate) fn configured(
-    config: Option<&Path>,
-    bundle: Option<&Path>,
-    policy: Option<&PathBuf>,
-) -> anyhow::Result<Config> {
-    let config = match config {
+pub(crate) fn configured(args: &EngineArgs) -> anyhow::Result<Config> {
+    let config = match &args.config {
         Some(path) => load(path)?,
         None => Config {
             engine: EngineConfig {
-                bundle: bundle.map(Path::to_owned),
+                bundle: args.bundle.clone(),
                 ..EngineConfig::default()
             },
             ..Config::default()
         },
     };
-    config.with_policy(policy)
+    config.with_policy(args.policy.as_ref())
 }
 
 /// Reads a file as text, or standard input for `-`.

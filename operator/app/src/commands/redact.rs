@@ -36,12 +36,8 @@ pub(crate) fn run(args: &RedactArgs) -> anyhow::Result<()> {
             "--keep: not for messages, of which the format and the policy decide what is kept",
         ));
     }
-    let built = built(
-        args.config.as_deref(),
-        args.bundle.as_deref(),
-        args.policy.as_ref(),
-    )?;
-    let format = match &args.config {
+    let built = built(&args.engine)?;
+    let format = match &args.engine.config {
         Some(path) => load(path)?.format,
         None => lethe_connectors::format::FormatConfig::default(),
     };

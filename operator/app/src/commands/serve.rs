@@ -15,11 +15,7 @@ use crate::signals::{Overrun, stop_on_signal};
 pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<()> {
     let settings = settings(args);
     settings.auth.check(settings.listen)?;
-    let config = configured(
-        args.config.as_deref(),
-        args.bundle.as_deref(),
-        args.policy.as_ref(),
-    )?;
+    let config = configured(&args.engine)?;
     let built = config.engine.build()?;
     built.prepare()?;
     built.announce();

@@ -58,11 +58,7 @@ fn print(text: &str) -> anyhow::Result<()> {
 }
 
 fn with(args: &NoteArgs, then: impl FnOnce(&Looked<'_>, &str) -> anyhow::Result<()>) -> anyhow::Result<()> {
-    let built = built(
-        args.config.as_deref(),
-        args.bundle.as_deref(),
-        args.policy.as_ref(),
-    )?;
+    let built = built(&args.engine)?;
     let engine: &Engine = &built.engine;
     let name = args.path.display().to_string();
     let text = read_note(&args.path, args.format).with_context(|| name.clone())?;
