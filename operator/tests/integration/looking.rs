@@ -124,6 +124,7 @@ fn a_report_sums_up_what_redact_did() {
     std::fs::write(folder.join("a.txt"), NOTE).unwrap();
     std::fs::write(folder.join("b.txt"), "Afebrile.\n").unwrap();
     std::fs::write(folder.join("c.pdf"), "%PDF-1.7 damaged").unwrap();
+    std::fs::write(folder.join("d.docx"), "no document").unwrap();
     let (rules, out) = (place.write("rules.toml", RULES), place.at("out"));
     let arguments = [
         "redact",
@@ -137,7 +138,7 @@ fn a_report_sums_up_what_redact_did() {
         .expect(1);
     let report = Lethe::new(["report", out.to_str().unwrap()]).end().expect(0).out;
     assert!(
-        report.contains("3 files in") && report.contains("2 redacted, 1 not"),
+        report.contains("4 files in") && report.contains("2 redacted, 2 not"),
         "{report}"
     );
     assert!(report.contains("| PHONE | tag | 1 |"), "{report}");
@@ -145,7 +146,10 @@ fn a_report_sums_up_what_redact_did() {
         report.contains("| in which nothing was found | 1 | 50.0 % |"),
         "{report}"
     );
-    assert!(report.contains("| c.pdf | "), "{report}");
+    assert!(
+        report.contains("| c.pdf | ") && report.contains("| d.docx | "),
+        "{report}"
+    );
     assert!(
         report.contains("clinical terms in the notes, a redaction covered 0"),
         "{report}"

@@ -46,9 +46,9 @@ pub(crate) struct Header {
 pub(crate) struct Entry {
     /// The input's name, relative to the path of the command line.
     pub(crate) input: String,
-    /// The output's name in the folder.
+    /// The output's name in the folder; empty if the format was not recognised.
     pub(crate) output: String,
-    /// The kind of the input.
+    /// The format of the input.
     pub(crate) format: String,
     pub(crate) stamp: Stamp,
     /// The output's size in bytes.
@@ -58,6 +58,21 @@ pub(crate) struct Entry {
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
+}
+
+impl Entry {
+    /// Returns the entry of an input that failed before its format was known.
+    pub(crate) fn unrecognised(input: String, error: Option<String>) -> Self {
+        Self {
+            input,
+            output: String::new(),
+            format: "not recognised".to_owned(),
+            stamp: Stamp::default(),
+            size: 0,
+            counts: None,
+            error,
+        }
+    }
 }
 
 /// The record of a folder.

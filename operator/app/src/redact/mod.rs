@@ -129,6 +129,7 @@ pub(crate) fn run(
         ledger,
         progress: Progress::start("redacting", "MiB", inputs.bytes().map(|bytes| bytes >> 20)),
         notes: 0,
+        settled: HashSet::new(),
         broken: None,
     });
     let (send, receive) = sync_channel::<Found>(threads);
@@ -172,6 +173,8 @@ struct State {
     progress: Progress,
     /// Notes so far, also of files that are not finished.
     notes: u64,
+    /// The names of the inputs so far.
+    settled: HashSet<String>,
     /// Why the run must end early.
     broken: Option<anyhow::Error>,
 }
@@ -197,16 +200,22 @@ fn settle(job: &Job, found: Found, state: &Mutex<State>) -> bool {
     };
     let Ok(mut state) = state.lock() else { return false };
     state.show(job, 0);
+    // An input that is named twice is recorded once.
+    let is_first = state.settled.insert(name.clone());
     let entry = |size, counts: Option<&Counts>, error| {
-        item.as_ref().map(|item| Entry {
-            input: item.name.clone(),
-            output: item.output_name(),
-            format: item.kind.name().to_owned(),
-            stamp: item.stamp,
-            size,
-            counts: counts.cloned(),
-            error,
-        })
+        let (counts, input) = (counts.cloned(), name.clone());
+        match &item {
+            Some(item) => Some(Entry {
+                input,
+                output: item.output_name(),
+                format: item.kind.name().to_owned(),
+                stamp: item.stamp,
+                size,
+                counts,
+                error,
+            }),
+            None => is_first.then(|| Entry::unrecognised(input, error)),
+        }
     };
     let entry = match result {
         Ok(Written::Kept) => {
@@ -227,7 +236,7 @@ fn settle(job: &Job, found: Found, state: &Mutex<State>) -> bool {
             let why = without_name(&name, why);
             // Named at once: the rest may take hours.
             tracing::error!("{name}: {why}");
-            state.summary.failed.push((name, why.clone()));
+            state.summary.failed.push((name.clone(), why.clone()));
             entry(0, None, Some(why))
         }
     };
