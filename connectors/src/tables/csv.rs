@@ -15,7 +15,9 @@ use super::blocks::Remote;
 use super::decompress::{failed, open};
 use super::examine::did_you_mean;
 use super::jsonl::schema_of;
-use super::{Compression, Constant, SLAB_BYTES, SLAB_ROWS, Shape, Slab, Slabs, TableError, TablesConfig};
+use super::{
+    Compression, Constant, SLAB_BYTES, SLAB_ROWS, Shape, Slab, Slabs, TableError, TablesConfig, Wanted,
+};
 
 /// Room for a row's other values next to a note of maximum size, of which each byte may be a doubled quote.
 pub(super) const OTHER_COLUMNS: usize = 1 << 20;
@@ -39,6 +41,21 @@ pub struct CsvConfig {
 pub(super) struct Opened {
     reader: csv::Reader<Bounded<BufReader<Box<dyn Read + Send>>>>,
     since: Arc<AtomicU64>,
+}
+
+/// Returns the error of a column that the first line lacks. Without a header that line belongs to a patient, so it is
+/// not shown.
+pub(super) fn lacks(object: &str, wanted: &Wanted, names: &[String]) -> TableError {
+    TableError::Column {
+        object: object.to_owned(),
+        key: wanted.key.clone(),
+        column: wanted.path.clone(),
+        problem: format!(
+            "does not exist{}; the first line has {} columns and must be the header",
+            did_you_mean(&wanted.path, names.iter().map(String::as_str)),
+            names.len()
+        ),
+    }
 }
 
 /// Opens an object, and returns the names in its header.
@@ -108,17 +125,7 @@ pub(super) fn read(
         } else if let Some((_, value)) = partitions.iter().find(|(name, _)| *name == wanted.path) {
             columns.push((wanted.path.as_str(), Source::Constant(value.clone())));
         } else {
-            return Err(TableError::Column {
-                object: remote.label().to_owned(),
-                key: wanted.key.clone(),
-                column: wanted.path.clone(),
-                // Without a header the first line belongs to a patient, so it is not shown.
-                problem: format!(
-                    "does not exist{}; the first line has {} columns and must be the header",
-                    did_you_mean(&wanted.path, names.iter().map(String::as_str)),
-                    names.len()
-                ),
-            });
+            return Err(lacks(remote.label(), wanted, &names));
         }
     }
     let schema = schema_of(columns.iter().map(|(name, _)| *name));

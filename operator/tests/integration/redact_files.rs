@@ -241,16 +241,19 @@ fn the_first_row_of_a_table_without_a_header_is_neither_written_nor_logged() {
         "Quill,Henry,M\n",
     ] {
         let table = place.write("notes.csv", row.repeat(3));
-        let ended = redact(&place, [text(&table)])
-            .end()
-            .expect(1)
-            .says("not a header");
-        assert!(
-            !ended.out.contains("Quill") && !ended.err.contains("Quill"),
-            "{} {}",
-            ended.out,
-            ended.err
-        );
+        for (options, why) in [
+            (&[][..], "not a header"),
+            (&["--text-columns", "note"], "the first line has 3 columns"),
+        ] {
+            let ended = redact(&place, [&[text(&table)], options].concat());
+            let ended = ended.end().expect(1).says(why);
+            assert!(
+                !ended.out.contains("Quill") && !ended.err.contains("Quill"),
+                "{} {}",
+                ended.out,
+                ended.err
+            );
+        }
     }
 }
 

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, new_null_array};
 use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
 
+use super::csv::lacks;
 use super::{Shape, TableColumns, TableError};
 
 use csv::Dialect;
@@ -84,6 +85,18 @@ impl TableFile {
     /// # Errors
     /// [`TableError::Column`] for a column that does not exist or has an unsuitable type.
     pub fn shape(&self, columns: &TableColumns) -> Result<Shape, TableError> {
+        if self.is_csv() {
+            let names: Vec<String> = self
+                .schema
+                .fields()
+                .iter()
+                .map(|field| field.name().clone())
+                .collect();
+            let wanted = columns.all();
+            if let Some(missing) = wanted.iter().find(|wanted| !names.contains(&wanted.path)) {
+                return Err(lacks(&self.name, missing, &names));
+            }
+        }
         Shape::new(&self.name, &self.schema, columns)
     }
 

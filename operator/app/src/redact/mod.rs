@@ -130,6 +130,7 @@ pub(crate) fn run(
         progress: Progress::start("redacting", "MiB", inputs.bytes().map(|bytes| bytes >> 20)),
         notes: 0,
         settled: HashSet::new(),
+        several: inputs.may_be_several(),
         broken: None,
     });
     let (send, receive) = sync_channel::<Found>(threads);
@@ -175,6 +176,8 @@ struct State {
     notes: u64,
     /// The names of the inputs so far.
     settled: HashSet<String>,
+    /// Whether there may be several inputs.
+    several: bool,
     /// Why the run must end early.
     broken: Option<anyhow::Error>,
 }
@@ -234,8 +237,10 @@ fn settle(job: &Job, found: Found, state: &Mutex<State>) -> bool {
         }
         Err(why) => {
             let why = without_name(&name, why);
-            // Named at once: the rest may take hours.
-            tracing::error!("{name}: {why}");
+            // Named at once: the rest may take hours. The only one is named at the end.
+            if state.several {
+                tracing::error!("{name}: {why}");
+            }
             state.summary.failed.push((name.clone(), why.clone()));
             entry(0, None, Some(why))
         }

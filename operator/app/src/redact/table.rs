@@ -8,7 +8,7 @@ use arrow_array::cast::AsArray as _;
 use arrow_array::{Array as _, ArrayRef, RecordBatch, StringArray};
 use std::io::Write;
 
-use lethe_connectors::tables::{Cell, Layout, Shape, TableColumns, TableFile, Values};
+use lethe_connectors::tables::{Cell, Layout, Shape, TableColumns, TableError, TableFile, Values};
 use lethe_core::{LabelId, LabelSet, NoteBatch, NoteEvent, QuarantineCode, Record};
 
 use super::Job;
@@ -38,7 +38,7 @@ pub(super) fn redact(
             guess(job, name, &table, first.as_slice())?
         }
     };
-    let shape = table.shape(&columns)?;
+    let shape = table.shape(&columns).map_err(in_options)?;
     let layout = table.layout(&shape)?;
     job.dropped(&layout.dropped());
     let mut writer = layout.writer(output)?;
@@ -59,6 +59,25 @@ pub(super) fn redact(
     }
     writer.finish()?;
     Ok(counts)
+}
+
+/// Returns the error of a column in the words of the command line.
+fn in_options(error: TableError) -> anyhow::Error {
+    let TableError::Column {
+        key, column, problem, ..
+    } = error
+    else {
+        return error.into();
+    };
+    let option = match key.as_str() {
+        "text" => "--text-columns",
+        "identifiers" => "--known",
+        "keep" => "--keep",
+        "patient_id" => "--patient-column",
+        "note_id" => "--id-column",
+        _ => return anyhow::anyhow!("--columns, key `{key}`: column `{column}` {problem}"),
+    };
+    anyhow::anyhow!("{option}: column `{column}` {problem}")
 }
 
 /// Returns the columns of free text and of identifiers that the first rows show. No column is kept.
