@@ -77,7 +77,7 @@ fn in_options(error: TableError) -> anyhow::Error {
         "note_id" => "--id-column",
         _ => return anyhow::anyhow!("--columns, key `{key}`: column `{column}` {problem}"),
     };
-    anyhow::anyhow!("{option}: column `{column}` {problem}")
+    anyhow::anyhow!("{option} (key `{key}`): column `{column}` {problem}")
 }
 
 /// Returns the columns of free text and of identifiers that the first rows show. No column is kept.
