@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::footprint::{Footprint, candidates};
+use crate::known_patient::KnownPatient;
 use crate::together::together;
 use crate::{
     Annotations, AuditBatch, BatchError, Carried, Combine, DecidingRule, Decision, Exemption, LabelId,
@@ -22,6 +23,7 @@ pub struct Engine {
     members: Vec<Arc<dyn Tagger>>,
     names: Vec<String>,
     combiner: Arc<dyn Combine>,
+    known_patient: Option<KnownPatient>,
     merging: Merging,
     exemption: Option<Exemption>,
     propagation: Option<Propagation>,
@@ -69,8 +71,9 @@ impl Engine {
             "an ensemble has at most {} members",
             MemberSet::CAPACITY
         );
-        let names = members.iter().map(|member| member.name().to_owned()).collect();
+        let names: Vec<String> = members.iter().map(|member| member.name().to_owned()).collect();
         Self {
+            known_patient: KnownPatient::new(&labels, &names),
             trained: TrainedMembers::new(&labels, &members),
             labels,
             members,
@@ -224,6 +227,9 @@ impl Engine {
                     .reserve(footprint.with(candidates(&predictions)).bytes())
                     .map_err(code)?;
                 let mut decisions = self.combiner.decide(note, &predictions);
+                if let Some(known_patient) = &self.known_patient {
+                    known_patient.apply(&predictions, &mut decisions);
+                }
                 let explained = self.exemption.as_ref().map_or_else(Vec::new, |exemption| {
                     exemption.explained(note, batch.structural_text(row))
                 });

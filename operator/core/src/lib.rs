@@ -16,6 +16,7 @@ mod exemption;
 mod fingerprint;
 mod footprint;
 mod hex;
+mod known_patient;
 mod label;
 mod merge;
 mod note;
