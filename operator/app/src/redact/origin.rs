@@ -28,7 +28,7 @@ impl Origin {
     pub(super) fn size(&self) -> u64 {
         match self {
             Self::File(path) => std::fs::metadata(path).map_or(0, |about| about.len()),
-            Self::Object(object) => object.remote.size(),
+            Self::Object(object) => object.object.size,
         }
     }
 
@@ -37,16 +37,19 @@ impl Origin {
     /// # Errors
     /// If it cannot be read.
     pub(super) fn look(&self, count: usize) -> io::Result<(Vec<u8>, Stamp)> {
-        let stamp = match self {
+        match self {
             Self::File(path) => {
-                let about = std::fs::metadata(path)?;
-                stamp(about.len(), about.modified()?)
+                let file = File::open(path)?;
+                let about = file.metadata()?;
+                let mut head = Vec::new();
+                file.take(count as u64).read_to_end(&mut head)?;
+                Ok((head, stamp(about.len(), about.modified()?)))
             }
-            Self::Object(object) => stamp(object.remote.size(), object.modified),
-        };
-        let mut head = Vec::new();
-        self.open()?.take(count as u64).read_to_end(&mut head)?;
-        Ok((head, stamp))
+            Self::Object(object) => {
+                let stamp = stamp(object.object.size, object.object.modified);
+                Ok((object.head(count)?, stamp))
+            }
+        }
     }
 
     /// Opens it from its beginning.
@@ -68,7 +71,7 @@ impl Origin {
         let limits = ArchiveLimits::default();
         match self {
             Self::File(path) => Archive::open(path, &limits),
-            Self::Object(object) => Archive::of_object(&object.remote, &limits),
+            Self::Object(object) => Archive::of_object(&object.remote(), &limits),
         }
     }
 
@@ -92,27 +95,41 @@ fn stamp(bytes: u64, modified: SystemTime) -> Stamp {
 /// An object of a bucket. Reads block the calling thread.
 #[derive(Clone)]
 pub(crate) struct BucketObject {
-    remote: Remote,
-    modified: SystemTime,
-    /// Makes the requests, as long as the object is there.
-    _runtime: Arc<Runtime>,
+    store: Arc<dyn Store>,
+    object: Object,
+    /// Makes the requests.
+    runtime: Arc<Runtime>,
 }
 
 impl fmt::Debug for BucketObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("BucketObject").field(&self.remote.name()).finish()
+        f.debug_tuple("BucketObject").field(&self.object.name).finish()
     }
 }
 
 impl BucketObject {
     /// Opens it from its beginning.
     pub(crate) fn open(&self) -> Box<dyn Read + Send> {
-        Box::new(self.remote.reader())
+        Box::new(self.remote().reader())
     }
 
-    /// Returns it for readers of Parquet, which begin at its end.
+    /// Returns it for readers at random. It caches what it reads as long as it lives.
     pub(crate) fn remote(&self) -> Remote {
-        self.remote.clone()
+        Remote::new(
+            Arc::clone(&self.store),
+            self.object.clone(),
+            self.runtime.handle().clone(),
+        )
+    }
+
+    fn head(&self, count: usize) -> io::Result<Vec<u8>> {
+        let until = self.object.size.min(count as u64);
+        if until == 0 {
+            return Ok(Vec::new());
+        }
+        let read = self.store.read_range(&self.object.name, 0..until);
+        let bytes = self.runtime.block_on(read).map_err(io::Error::other)?;
+        Ok(bytes.to_vec())
     }
 }
 
@@ -158,15 +175,15 @@ pub(super) fn list(url: &str, wanted: &dyn Fn(&str) -> bool) -> anyhow::Result<L
     let runtime = Arc::new(runtime);
     let objects = |store: Arc<dyn Store>, found: Vec<Object>| {
         let object = |object: Object| {
-            let (name, modified) = (object.name.clone(), object.modified);
-            let remote = Remote::new(Arc::clone(&store), object, runtime.handle().clone());
-            let _runtime = Arc::clone(&runtime);
-            let object = BucketObject {
-                remote,
-                modified,
-                _runtime,
-            };
-            (name, object)
+            let (store, runtime) = (Arc::clone(&store), Arc::clone(&runtime));
+            (
+                object.name.clone(),
+                BucketObject {
+                    store,
+                    object,
+                    runtime,
+                },
+            )
         };
         found.into_iter().map(object).collect()
     };
