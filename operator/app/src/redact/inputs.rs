@@ -198,7 +198,10 @@ impl Inputs {
     }
 
     fn file(&self, name: &str, origin: &Origin, take: &mut dyn FnMut(Found) -> bool) -> bool {
-        let unread = |error: &io::Error| format!("cannot be read: {}", error.kind());
+        let unread = |error: &io::Error| match error.get_ref() {
+            Some(why) => format!("cannot be read: {why}"),
+            None => format!("cannot be read: {}", error.kind()),
+        };
         let (head, stamp) = match origin.look(HEAD) {
             Ok(seen) => seen,
             Err(error) => return take(Found::Bad(name.to_owned(), unread(&error))),
