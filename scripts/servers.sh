@@ -47,7 +47,8 @@ live_pid() {
   local pid started
   [[ -f $1/pid ]] || return 1
   read -r pid started <"$1/pid" || return 1
-  [[ $(start_time "$pid") == "$started" ]] || return 1
+  # Without a start time, the process had ended before it was recorded.
+  [[ -n $started && $(start_time "$pid") == "$started" ]] || return 1
   echo "$pid"
 }
 
