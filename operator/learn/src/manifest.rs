@@ -250,8 +250,8 @@ mod tests {
         let manifest = written(folder.path());
         assert_eq!(Manifest::read(folder.path()).unwrap(), manifest);
         assert_eq!(
-            manifest.file(folder.path(), "weights.bin").unwrap(),
-            b"0123456789"
+            *manifest.file(folder.path(), "weights.bin").unwrap(),
+            *b"0123456789"
         );
     }
 
