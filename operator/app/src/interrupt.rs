@@ -29,8 +29,9 @@ pub(crate) fn end_in_order(input: &Path) {
         if count > 1 || is_typed {
             leave("the output is not complete");
         }
-        INTERRUPTED.store(true, Ordering::Relaxed);
+        // First the message: the work may end before the next line.
         tracing::warn!("interrupted: ending after what was already read; press Ctrl-C again to end at once");
+        INTERRUPTED.store(true, Ordering::Relaxed);
     });
 }
 

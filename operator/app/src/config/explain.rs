@@ -13,6 +13,7 @@ use toml::{Table, Value};
 use self::values::given;
 use super::Config;
 use super::load::locate;
+use super::paths::Base;
 use super::renamed::{old_name, rename};
 use crate::exit::usage;
 use crate::reference::schema;
@@ -59,6 +60,8 @@ impl Config {
         rename(&mut table).map_err(|(key, why)| usage(format!("key `{key}`: {why}")))?;
         let named = table.remove("policy_file");
         let named = named.as_ref().and_then(Value::as_str).map(Path::new);
+        let named = named.map(|named| Base::of(path).resolve(named)).transpose();
+        let named = named.map_err(|why| usage(format!("key `policy_file`: {why}")))?;
         let because = match policy {
             Some(_) => ", from the command line (--policy)".to_owned(),
             None => format!(", named by `policy_file` in {}", path.display()),
@@ -80,7 +83,7 @@ impl Config {
                 engine.insert("bundle".to_owned(), DEFAULT_BUNDLE.into());
             }
         }
-        if let Some(path) = policy.or(named) {
+        if let Some(path) = policy.or(named.as_deref()) {
             let own = table.remove("policy");
             writer.table("", Some(&table), &schema, None, &file);
             if own.is_some() {
