@@ -29,7 +29,7 @@ stop() {
 lethe serve --policy policy.toml --listen 127.0.0.1:$PORT &
 answers http://127.0.0.1:$PORT/health
 lethe probe --timeout 2 http://127.0.0.1:$PORT/health
-curl --silent --fail --json '{"text": "Dr. Orla Penhallow called."}' http://127.0.0.1:$PORT/v1/redact >answer.json
+curl --silent --fail -H 'Content-Type: application/json' --data '{"text": "Dr. Orla Penhallow called."}' http://127.0.0.1:$PORT/v1/redact >answer.json
 if grep Penhallow answer.json; then exit 1; fi
 stop
 # For other machines: over TLS, with tokens.
