@@ -14,7 +14,7 @@ use lethe_learn::TagSet;
 use crate::bilstm::{BiLstm, Trace};
 use crate::bucket::Bucket;
 use crate::crf::{Allowed, Crf};
-use crate::model::{Architecture, Params, slot};
+use crate::model::{Architecture, Model, Params, slot};
 use crate::reader::{LONGEST, Memory, Read, Reader};
 use crate::rows::Rows;
 use crate::tape::{Spelling, lstm, softmax};
@@ -108,6 +108,17 @@ impl Tagged {
 }
 
 impl Runner {
+    /// Packs a copy of a model's parameters.
+    pub(crate) fn of(isa: Isa, model: &Model, tags: &TagSet, knowledge_rows: u16) -> Self {
+        Self::new(
+            isa,
+            &model.architecture,
+            model.params.clone(),
+            tags,
+            knowledge_rows,
+        )
+    }
+
     /// Packs a model's parameters.
     pub(crate) fn new(isa: Isa, a: &Architecture, all: Params, tags: &TagSet, knowledge_rows: u16) -> Self {
         let params = &all;

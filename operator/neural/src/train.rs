@@ -271,13 +271,7 @@ fn fit(
         let mut f1 = None;
         if !data.held_out.is_empty() {
             model.params = state.params.clone();
-            let runner = Runner::new(
-                isa,
-                &model.architecture,
-                model.params.clone(),
-                &tags,
-                reader.knowledge_rows(),
-            );
+            let runner = Runner::of(isa, &model, &tags, reader.knowledge_rows());
             let score = score(&runner, &reader, &tags, &held_out, data.held_out);
             if state.best.as_ref().is_none_or(|(best, _)| score > *best) {
                 state.best = Some((score, state.params.clone()));

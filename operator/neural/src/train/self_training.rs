@@ -65,13 +65,7 @@ pub(crate) fn self_train(
     let pseudo = Pseudo::new(&corpus, data.train.len());
     let held_out = texts(data.held_out)?;
     let scored = |model: &Model| {
-        let runner = Runner::new(
-            isa,
-            &model.architecture,
-            model.params.clone(),
-            &tags,
-            reader.knowledge_rows(),
-        );
+        let runner = Runner::of(isa, model, &tags, reader.knowledge_rows());
         score(&runner, &reader, &tags, &held_out, data.held_out)
     };
     let before = scored(&model);
@@ -129,13 +123,7 @@ pub(crate) fn self_train(
                 Some(taught) => taught.clone(),
                 None => {
                     model.params = state.params.clone();
-                    let runner = Runner::new(
-                        isa,
-                        &model.architecture,
-                        model.params.clone(),
-                        &tags,
-                        reader.knowledge_rows(),
-                    );
+                    let runner = Runner::of(isa, &model, &tags, reader.knowledge_rows());
                     pseudo.labels(&runner, &corpus, &memory, tags.len())
                 }
             };
