@@ -149,16 +149,23 @@ impl Browser {
     /// Evaluates a JavaScript expression in the page, whatever scripts the page itself may run.
     pub(crate) fn value(&mut self, expression: &str) -> Value {
         let began = Instant::now();
+        // A page that loads itself again has no body for a moment: the question waits until it is there.
+        let whole = format!("document.readyState === 'complete' ? [{expression}\n] : null");
         loop {
-            let asked = json!({"expression": expression, "returnByValue": true});
-            match self.ask("Runtime.evaluate", asked) {
+            let asked = json!({"expression": whole, "returnByValue": true});
+            let why = match self.ask("Runtime.evaluate", asked) {
                 Ok(mut answer) if answer["exceptionDetails"].is_null() => {
-                    return answer["result"]["value"].take();
+                    match answer["result"]["value"].take() {
+                        Value::Array(mut value) => return value.pop().unwrap(),
+                        other => format!("the page is loading: {other}"),
+                    }
                 }
                 Ok(answer) => panic!("{expression}: {}", answer["exceptionDetails"]),
                 // The page was just reloaded; the question is repeated on the new one.
-                Err(error) => assert!(began.elapsed() < TIMEOUT, "{expression}: {error}"),
-            }
+                Err(error) => error,
+            };
+            assert!(began.elapsed() < TIMEOUT, "{expression}: {why}");
+            std::thread::sleep(Duration::from_millis(10));
         }
     }
 
