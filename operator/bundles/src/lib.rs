@@ -6,6 +6,7 @@
 mod embedded;
 
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use embedded::Embedded;
 
@@ -49,9 +50,18 @@ pub fn file(path: &Path) -> Option<&'static [u8]> {
         .map(|(_, embedded)| embedded.bytes())
 }
 
+/// Starts to decompress the files of a bundle's folder on another thread, so that they are ready when they
+/// are read. Does nothing if the program does not contain the bundle.
+pub fn prepare(folder: &Path) {
+    if let Some(files) = files(folder) {
+        // Without the thread, the first reader decompresses.
+        drop(thread::Builder::new().spawn(|| files.for_each(drop)));
+    }
+}
+
 /// Returns all files of a bundle's folder, each with its path in the bundle; `None` if the program does not
 /// contain the bundle.
-pub fn files(folder: &Path) -> Option<impl Iterator<Item = File>> {
+pub fn files(folder: &Path) -> Option<impl Iterator<Item = File> + use<>> {
     let name = folder.to_str()?.strip_prefix(SCHEME)?;
     let (_, files) = BUNDLES.iter().find(|(bundle, _)| *bundle == name)?;
     Some(files.iter().map(|(name, embedded)| (*name, embedded.bytes())))

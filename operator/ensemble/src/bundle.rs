@@ -8,8 +8,10 @@ mod manifest;
 mod swap;
 mod write;
 
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 
 use lethe_core::{
     Combine, Engine, LabelSet, MemberSet, Merging, Redactor, TOKENIZER_VERSION, Tagger, UnionRules, hex,
@@ -159,26 +161,20 @@ impl Bundle {
                 })?
             }
         };
-        let mut members = Vec::with_capacity(manifest.members.len());
-        for part in &manifest.members {
-            let config = part.config(folder)?;
-            let refused = |source| BundleError::Member {
-                path: path.clone(),
-                member: part.name.clone(),
-                source: Box::new(source),
-            };
-            let found = config.digest().map_err(refused)?;
-            if found != part.digest {
-                let told = |digest: &Option<String>| digest.clone().unwrap_or_else(|| "missing".to_owned());
-                return Err(BundleError::Digest {
-                    path,
-                    member: part.name.clone(),
-                    found: told(&found),
-                    expected: told(&part.digest),
-                });
-            }
-            members.push(config.build(&labels, dictionary).map_err(refused)?);
-        }
+        // Reading and preparing weights is most of the start of a program that redacts one note.
+        let opened = thread::scope(|scope| {
+            let labels = &labels;
+            let open = |part| scope.spawn(move || Self::open_member(part, folder, labels, dictionary));
+            let threads: Vec<_> = manifest.members.iter().map(open).collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join())
+                .collect::<Vec<_>>()
+        });
+        let members = opened
+            .into_iter()
+            .map(|member| member.unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect::<Result<_, _>>()?;
         let combiner = manifest.combiner(&labels, folder)?;
         Ok(Self {
             manifest,
@@ -186,6 +182,32 @@ impl Bundle {
             members,
             combiner,
         })
+    }
+
+    /// Builds a member of the bundle in this folder, if its files are the ones that the bundle was built with.
+    fn open_member(
+        part: &Part,
+        folder: &Path,
+        labels: &LabelSet,
+        dictionary: &Arc<Dictionary>,
+    ) -> Result<Arc<dyn Tagger>, BundleError> {
+        let config = part.config(folder)?;
+        let refused = |source| BundleError::Member {
+            path: folder.join(MANIFEST),
+            member: part.name.clone(),
+            source: Box::new(source),
+        };
+        let found = config.digest().map_err(refused)?;
+        if found != part.digest {
+            let told = |digest: &Option<String>| digest.clone().unwrap_or_else(|| "missing".to_owned());
+            return Err(BundleError::Digest {
+                path: folder.join(MANIFEST),
+                member: part.name.clone(),
+                found: told(&found),
+                expected: told(&part.digest),
+            });
+        }
+        config.build(labels, dictionary).map_err(refused)
     }
 
     /// Creates the bundle's engine. Predictions of its members are not merged: they know their corpus' own

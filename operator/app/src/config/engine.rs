@@ -189,9 +189,13 @@ impl EngineConfig {
     /// A usage error that names the key.
     pub(crate) fn build(&self) -> anyhow::Result<BuiltEngine> {
         let source_fingerprint = self.source_fingerprint();
-        let dictionary = self.dictionary()?;
         self.check_bundle_alone()?;
-        if let Some(folder) = self.decider()? {
+        let decider = self.decider()?;
+        if let Some(folder) = &decider {
+            lethe_bundles::prepare(folder);
+        }
+        let dictionary = self.dictionary()?;
+        if let Some(folder) = decider {
             return self.bundled(&folder, &dictionary, source_fingerprint);
         }
         if self.signed_by.is_some() {
