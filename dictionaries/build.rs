@@ -4,12 +4,10 @@
 #![allow(dead_code, unreachable_pub, missing_docs)]
 
 use std::error::Error;
-use std::io::Write as _;
 use std::path::Path;
 use std::{env, fs};
 
-use flate2::Compression;
-use flate2::write::ZlibEncoder;
+use lethe_embedded::{Layout, embed};
 
 #[path = "src/builtin.rs"]
 mod builtin;
@@ -36,20 +34,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = env::var("OUT_DIR")?;
     let out = Path::new(&out);
     let dictionary = compile::compile(&lists)?;
-    fs::write(
-        out.join("builtin.dictionary.zst"),
-        zstd::bulk::compress(&dictionary, 19)?,
-    )?;
+    let dictionary = embed(&out.join("builtin.zst"), &dictionary, Layout::Plain)?;
     fs::write(
         out.join("builtin.rs"),
-        format!("const BUILTIN_LEN: usize = {};\n", dictionary.len()),
+        format!("static BUILTIN: lethe_embedded::Embedded = {dictionary};\n"),
     )?;
     let mut texts = format!("static TEXTS: [Text; {}] = [\n", builtin::LISTS.len());
     for id in builtin::LISTS {
         let [items, exceptions] = ["items", "exceptions"].map(|name| {
-            let to = out.join(format!("{id}-{name}"));
-            deflate(&root.join("lists").join(id).join(format!("{name}.txt")), &to)?;
-            Ok::<_, Box<dyn Error>>(format!("Deflated::new(include_bytes!({to:?}))"))
+            let file = root.join("lists").join(id).join(format!("{name}.txt"));
+            // Not every list has exceptions.
+            let text = if file.exists() {
+                fs::read(file)?
+            } else {
+                Vec::new()
+            };
+            embed(&out.join(format!("{id}-{name}.zst")), &text, Layout::Plain)
         });
         texts += &format!(
             "Text {{ list: {id:?}, items: {}, exceptions: {} }},\n",
@@ -58,15 +58,4 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     fs::write(out.join("texts.rs"), texts + "];\n")?;
     Ok(())
-}
-
-/// Deflates a file; a missing one becomes an empty one.
-fn deflate(file: &Path, to: &Path) -> Result<(), Box<dyn Error>> {
-    let mut out = fs::File::create(to)?;
-    if file.exists() {
-        let mut encoder = ZlibEncoder::new(out, Compression::best());
-        encoder.write_all(&fs::read(file)?)?;
-        out = encoder.finish()?;
-    }
-    Ok(out.sync_data()?)
 }

@@ -22,8 +22,7 @@ use forms::Forms;
 use lethe_text::fold_char;
 use starts::Starts;
 
-/// The built-in dictionary, compressed by the build script, which also writes `BUILTIN_LEN`, its length.
-static BUILTIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/builtin.dictionary.zst"));
+// `BUILTIN`, the built-in dictionary.
 include!(concat!(env!("OUT_DIR"), "/builtin.rs"));
 
 type Automaton = Fst<Vec<u8>>;
@@ -76,10 +75,8 @@ impl Dictionary {
         let shared = SHARED.get_or_init(|| {
             // The build script wrote these bytes with the writer of this version; a test parses them.
             #[allow(clippy::expect_used)]
-            let built = zstd::bulk::decompress(BUILTIN, BUILTIN_LEN)
-                .map_err(|_| LoadError::Damaged("it cannot be decompressed"))
-                .and_then(|bytes| Dictionary::parse(&bytes, false))
-                .expect("the built-in dictionary is whole");
+            let built =
+                Dictionary::parse(&BUILTIN.unpack(), false).expect("the built-in dictionary is whole");
             Arc::new(built)
         });
         Arc::clone(shared)

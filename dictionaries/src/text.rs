@@ -1,43 +1,13 @@
-//! The texts of the bundled lists, for code that draws entries from them. The program contains them deflated.
+//! The texts of the bundled lists, for code that draws entries from them. The program contains them compressed.
 
-use std::io::Read as _;
-use std::sync::OnceLock;
-
-use flate2::read::ZlibDecoder;
+use lethe_embedded::Embedded;
 
 /// A bundled list.
 struct Text {
     list: &'static str,
-    items: Deflated,
-    exceptions: Deflated,
-}
-
-/// A deflated file, inflated when it is first read; empty for a file that the list does not have.
-struct Deflated {
-    bytes: &'static [u8],
-    text: OnceLock<String>,
-}
-
-impl Deflated {
-    const fn new(bytes: &'static [u8]) -> Self {
-        Self {
-            bytes,
-            text: OnceLock::new(),
-        }
-    }
-
-    fn text(&self) -> &str {
-        self.text.get_or_init(|| {
-            let mut text = String::new();
-            if !self.bytes.is_empty() {
-                let mut bytes = ZlibDecoder::new(self.bytes);
-                bytes
-                    .read_to_string(&mut text)
-                    .expect("the build script deflated the list");
-            }
-            text
-        })
-    }
+    items: Embedded,
+    /// Empty if the list has none.
+    exceptions: Embedded,
 }
 
 include!(concat!(env!("OUT_DIR"), "/texts.rs"));

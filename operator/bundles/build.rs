@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
+use lethe_embedded::{Layout, embed};
+
 /// Folders of `models/`.
 const BUNDLES: [&str; 2] = ["en-clinical", "en-fast"];
 
@@ -27,7 +29,7 @@ fn main() -> io::Result<()> {
             let number = match contents.get(&bytes) {
                 Some(&number) => number,
                 None => {
-                    statics += &embedded(&out, next, &path, &bytes)?;
+                    statics += &declaration(&out, next, &path, &bytes)?;
                     contents.insert(bytes, next);
                     next
                 }
@@ -41,27 +43,15 @@ fn main() -> io::Result<()> {
 }
 
 /// Compresses a file and returns its declaration.
-fn embedded(out: &Path, number: usize, path: &Path, bytes: &[u8]) -> io::Result<String> {
+fn declaration(out: &Path, number: usize, path: &Path, bytes: &[u8]) -> io::Result<String> {
     // A network's file is mostly numbers of half precision.
-    let (form, content) = if path.extension().is_some_and(|end| end == "safetensors") {
-        ("split", split(bytes))
+    let layout = if path.extension().is_some_and(|end| end == "safetensors") {
+        Layout::Halves
     } else {
-        ("packed", bytes.to_owned())
+        Layout::Plain
     };
-    let packed = zstd::bulk::compress(&content, 19)?;
-    let file = out.join(format!("{number}.zst"));
-    fs::write(&file, packed)?;
-    let len = bytes.len();
-    Ok(format!(
-        "static FILE_{number}: Embedded = Embedded::{form}(include_bytes!({file:?}), {len});\n"
-    ))
-}
-
-/// Returns the bytes at even places and then those at odd ones: the halves of numbers with sign and exponent resemble each other, and
-/// compress once they are side by side.
-fn split(bytes: &[u8]) -> Vec<u8> {
-    let odd = bytes.iter().skip(1).step_by(2);
-    bytes.iter().step_by(2).chain(odd).copied().collect()
+    let file = embed(&out.join(format!("{number}.zst")), bytes, layout)?;
+    Ok(format!("static FILE_{number}: Embedded = {file};\n"))
 }
 
 /// Collects the files below a folder, by their path in the bundle; Markdown files are left out.

@@ -3,12 +3,10 @@
 //! Configurations name such a bundle, as in `engine.bundle = "en-clinical"`; the paths of its files begin
 //! with `shipped:` and do not exist on disk.
 
-mod embedded;
-
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use embedded::Embedded;
+use lethe_embedded::Embedded;
 
 /// A file's path in its bundle, and its bytes.
 pub type File = (&'static str, &'static [u8]);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::chance::Chance;
+use crate::data;
 use crate::kind::Kind;
 use crate::pools::{Pools, listed};
 use crate::registry::{BARE, HELD_OUT, INSTITUTES, SHARED};
@@ -12,8 +13,8 @@ use crate::slot::FILLERS;
 use crate::template::{Template, TemplateError, parse};
 
 /// Files that the institutes share.
-const NUMBERS: &str = include_str!("../data/shared/numbers.toml");
-const FILLER_TEXT: &str = include_str!("../data/shared/fillers.toml");
+const NUMBER_FILE: &str = "shared/numbers.toml";
+const FILLER_FILE: &str = "shared/fillers.toml";
 
 /// The probability that a number has the institute's own layout rather than a common one.
 const OWN: f64 = 0.7;
@@ -135,7 +136,7 @@ impl Institute {
                 name: id.to_owned(),
                 known: institutes().collect::<Vec<_>>().join(", "),
             })?;
-        let conventions: Conventions = toml_of(files.conventions, &format!("{id}/institute.toml"))?;
+        let conventions: Conventions = toml_of(&format!("{id}/institute.toml"))?;
         let names = conventions.names.iter().map(|(form, &weight)| {
             let found = NAME_FORMS.iter().find(|(name, _)| name == form);
             let form = found
@@ -149,16 +150,11 @@ impl Institute {
         let mut templates: BTreeMap<Kind, Vec<(Template, f64)>> = BTreeMap::new();
         // A held-out institute has its own texts of each kind.
         let shared = if HELD_OUT.contains(&id) { &[][..] } else { SHARED };
-        let shared = shared
-            .iter()
-            .chain(BARE)
-            .map(|(file, text)| ("shared", file, text));
-        let own = files.templates.iter().map(|(file, text)| (id, file, text));
-        for (folder, file, text) in own.chain(shared) {
-            let read = parse(text).map_err(|source| InstituteError::Template {
-                file: format!("{folder}/{file}"),
-                source,
-            })?;
+        let shared = shared.iter().chain(BARE).map(|file| ("shared", file));
+        let own = files.templates.iter().map(|file| (id, file));
+        for (folder, file) in own.chain(shared) {
+            let file = format!("{folder}/{file}");
+            let read = parse(text_of(&file)?).map_err(|source| InstituteError::Template { file, source })?;
             for template in read {
                 let weight = template.weight;
                 templates
@@ -173,13 +169,13 @@ impl Institute {
                 .map(|(form, &weight)| (form.clone(), weight))
                 .collect()
         };
-        let mut fillers: BTreeMap<String, Vec<String>> = toml_of(FILLER_TEXT, "shared/fillers.toml")?;
+        let mut fillers: BTreeMap<String, Vec<String>> = toml_of(FILLER_FILE)?;
         for (key, words) in listed() {
             fillers.entry(key.to_owned()).or_default().extend(words);
         }
         if let Some(missing) = FILLERS.iter().find(|key| !fillers.contains_key(**key)) {
             return Err(InstituteError::Conventions {
-                file: "shared/fillers.toml".to_owned(),
+                file: FILLER_FILE.to_owned(),
                 why: format!("there is no {missing}"),
             });
         }
@@ -195,7 +191,7 @@ impl Institute {
             short: forms(&conventions.dates.short),
             month_year: forms(&conventions.dates.month_year),
             own_numbers: conventions.numbers,
-            numbers: toml_of(NUMBERS, "shared/numbers.toml")?,
+            numbers: toml_of(NUMBER_FILE)?,
             fillers,
             templates,
         })
@@ -238,9 +234,18 @@ impl Institute {
     }
 }
 
-fn toml_of<T: serde::de::DeserializeOwned>(text: &str, file: &str) -> Result<T, InstituteError> {
-    toml::from_str(text).map_err(|error| InstituteError::Conventions {
+/// Reads a file of `data`.
+fn toml_of<T: serde::de::DeserializeOwned>(file: &str) -> Result<T, InstituteError> {
+    toml::from_str(text_of(file)?).map_err(|error| InstituteError::Conventions {
         file: file.to_owned(),
         why: error.to_string(),
+    })
+}
+
+/// Returns the text of a file of `data`.
+fn text_of(file: &str) -> Result<&'static str, InstituteError> {
+    data::file(file).ok_or_else(|| InstituteError::Conventions {
+        file: file.to_owned(),
+        why: "the file does not exist".to_owned(),
     })
 }

@@ -11,6 +11,7 @@
 mod carrier;
 mod cast;
 mod chance;
+mod data;
 mod institute;
 mod kind;
 mod noise;

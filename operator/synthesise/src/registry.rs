@@ -1,25 +1,17 @@
 //! The institutes and their files: a folder under `data` that is not listed here is not read.
 
-/// The files of one institute.
+/// The files of one institute; it also has an `institute.toml`.
 pub(crate) struct Files {
     pub(crate) id: &'static str,
-    pub(crate) conventions: &'static str,
-    /// Names and texts of template files.
-    pub(crate) templates: &'static [(&'static str, &'static str)],
-}
-
-macro_rules! template {
-    ($folder:literal, $file:literal) => {
-        ($file, include_str!(concat!("../data/", $folder, "/", $file)))
-    };
+    /// Names of template files.
+    pub(crate) templates: &'static [&'static str],
 }
 
 macro_rules! institute {
     ($id:literal: $($file:literal),+ $(,)?) => {
         Files {
             id: $id,
-            conventions: include_str!(concat!("../data/", $id, "/institute.toml")),
-            templates: &[$(template!($id, $file)),+],
+            templates: &[$($file),+],
         }
     };
 }
@@ -38,45 +30,45 @@ pub(crate) static INSTITUTES: &[Files] = &[
 /// Institutes for testing: they share no text with the others.
 pub const HELD_OUT: &[&str] = &["summit"];
 
-/// The texts of all other institutes.
-pub(crate) static SHARED: &[(&str, &str)] = &[
-    template!("shared", "messages.txt"),
-    template!("shared", "prose1.txt"),
-    template!("shared", "prose2.txt"),
-    template!("shared", "prose3.txt"),
-    template!("shared", "prose4.txt"),
-    template!("shared", "prose5.txt"),
-    template!("shared", "queries.txt"),
-    template!("shared", "queries2.txt"),
-    template!("shared", "sentences.txt"),
-    template!("shared", "sentences2.txt"),
-    template!("shared", "visits.txt"),
-    template!("shared", "visits2.txt"),
+/// The files in `shared` for all other institutes.
+pub(crate) static SHARED: &[&str] = &[
+    "messages.txt",
+    "prose1.txt",
+    "prose2.txt",
+    "prose3.txt",
+    "prose4.txt",
+    "prose5.txt",
+    "queries.txt",
+    "queries2.txt",
+    "sentences.txt",
+    "sentences2.txt",
+    "visits.txt",
+    "visits2.txt",
 ];
 
-/// The texts of all institutes, which contain no identifiers.
-pub(crate) static BARE: &[(&str, &str)] = &[
-    template!("shared", "clinical.txt"),
-    template!("shared", "clinical2.txt"),
-    template!("shared", "clinical3.txt"),
-    template!("shared", "clinical4.txt"),
-    template!("shared", "clinical5.txt"),
-    template!("shared", "negatives.txt"),
-    template!("shared", "negatives2.txt"),
-    template!("shared", "negatives3.txt"),
-    template!("shared", "negatives4.txt"),
-    template!("shared", "negatives5.txt"),
-    template!("shared", "negatives6.txt"),
-    template!("shared", "negatives7.txt"),
-    template!("shared", "negatives8.txt"),
-    template!("shared", "negatives9.txt"),
-    template!("shared", "negatives-bedside.txt"),
-    template!("shared", "negatives-brands.txt"),
-    template!("shared", "negatives-eponyms.txt"),
-    template!("shared", "negatives-genes.txt"),
-    template!("shared", "negatives-numbers.txt"),
-    template!("shared", "negatives-tables.txt"),
-    template!("shared", "negatives-talk.txt"),
-    template!("shared", "negatives-tongues.txt"),
-    template!("shared", "negatives-turns.txt"),
+/// The files in `shared` for all institutes; their texts contain no identifiers.
+pub(crate) static BARE: &[&str] = &[
+    "clinical.txt",
+    "clinical2.txt",
+    "clinical3.txt",
+    "clinical4.txt",
+    "clinical5.txt",
+    "negatives.txt",
+    "negatives2.txt",
+    "negatives3.txt",
+    "negatives4.txt",
+    "negatives5.txt",
+    "negatives6.txt",
+    "negatives7.txt",
+    "negatives8.txt",
+    "negatives9.txt",
+    "negatives-bedside.txt",
+    "negatives-brands.txt",
+    "negatives-eponyms.txt",
+    "negatives-genes.txt",
+    "negatives-numbers.txt",
+    "negatives-tables.txt",
+    "negatives-talk.txt",
+    "negatives-tongues.txt",
+    "negatives-turns.txt",
 ];

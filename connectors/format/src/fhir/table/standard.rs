@@ -16,8 +16,12 @@ struct Standard {
     resources: Vec<&'static str>,
 }
 
+// `ELEMENTS`, the text of `elements.tsv`.
+include!(concat!(env!("OUT_DIR"), "/elements.rs"));
+
 static STANDARD: LazyLock<Standard> = LazyLock::new(|| {
-    let rows: Vec<Vec<&'static str>> = include_str!("../elements.tsv")
+    let rows: Vec<Vec<&'static str>> = ELEMENTS
+        .text()
         .lines()
         .filter(|line| !line.starts_with('#'))
         .map(|line| line.split('\t').collect())
