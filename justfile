@@ -42,6 +42,10 @@ book:
 deny:
     target/tools/bin/cargo-deny --locked check
 
+# the library's public items against those of the last release
+semver:
+    release/semver
+
 # benches: one a stage, one end to end from a real Kafka
 bench *ARGS:
     scripts/with-servers cargo bench --locked -p lethe-benches "$@"
