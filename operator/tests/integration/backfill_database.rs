@@ -9,7 +9,7 @@
 use crate::common;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::database::Schema;
 use common::dataset::all_files;
@@ -43,7 +43,7 @@ fn a_backfill_that_is_killed_or_loses_its_connections_ends_with_each_row_once() 
     let mut dice = Dice::new(seed);
     for _ in 0..6 {
         let running = backfill(&config, &[]).start();
-        let began = std::time::Instant::now();
+        let began = Instant::now();
         let before = all_files(&out).len();
         while all_files(&out).len() <= before && began.elapsed() < TIMEOUT {
             std::thread::sleep(Duration::from_millis(2));
@@ -54,7 +54,9 @@ fn a_backfill_that_is_killed_or_loses_its_connections_ends_with_each_row_once() 
     }
     let mut running = backfill(&config, &[]).start();
     let before = all_files(&out.join("rows")).len();
+    let began = Instant::now();
     while running.lives() && all_files(&out.join("rows")).len() < before + 2 {
+        assert!(began.elapsed() < TIMEOUT, "no rows:\n{}", running.err());
         std::thread::sleep(Duration::from_millis(2));
     }
     schema.end_sessions();
@@ -91,7 +93,9 @@ fn a_row_that_changes_between_two_runs_is_refused() {
     let out = place.at("out");
     let config = config(&place, "lethe.toml", &schema, QUERY, &out, COLUMNS);
     let running = backfill(&config, &[]).start();
+    let began = Instant::now();
     while !out.join("rows").is_dir() || all_files(&out.join("rows")).is_empty() {
+        assert!(began.elapsed() < TIMEOUT, "no rows");
         std::thread::sleep(Duration::from_millis(2));
     }
     running.signal("KILL");

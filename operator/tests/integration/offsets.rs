@@ -111,10 +111,7 @@ fn a_start_at_the_latest_record_leaves_out_the_older_ones_and_nothing_after() {
     let mut running = Lethe::run(&config).start();
     running.until_it_says("assigned", TIMEOUT);
     topic.fill((20..40).map(notes::event));
-    while Dataset::read(&out).rows().len() < 20 {
-        assert!(running.lives(), "{}", running.err());
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    until_rows(&out, 20, &mut running);
     running.signal("TERM");
     running.wait(TIMEOUT).expect(0);
     // An existing chain continues at its end, whatever the value of `start`.

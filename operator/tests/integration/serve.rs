@@ -32,7 +32,7 @@ struct Server {
 
 /// Returns a client that asks no proxy of the environment.
 fn client() -> Client {
-    Client::builder().no_proxy().build().unwrap()
+    Client::builder().no_proxy().timeout(TIMEOUT).build().unwrap()
 }
 
 /// Returns the program with the rules and these options.
@@ -89,9 +89,16 @@ impl Server {
         (response.status().as_u16(), response.text().await.unwrap())
     }
 
+    /// Opens a connection on which no read waits for ever.
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address()).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+        stream
+    }
+
     /// Sends these bytes as they are, and returns the response once the connection is closed or idle.
     fn exchange(&self, bytes: &[u8]) -> String {
-        let mut stream = TcpStream::connect(self.address()).unwrap();
+        let mut stream = self.connect();
         stream.write_all(bytes).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
@@ -254,7 +261,7 @@ async fn no_text_of_a_request_is_in_the_log_or_in_an_error() {
 #[tokio::test]
 async fn a_stop_answers_the_requests_that_it_has_received() {
     let server = Server::start(&[]);
-    let mut stream = TcpStream::connect(server.address()).unwrap();
+    let mut stream = server.connect();
     let body = json!({ "text": NOTE }).to_string();
     write!(
         stream,

@@ -83,8 +83,10 @@ fn a_token_in_a_file_is_renewed_before_it_ends_and_one_that_ended_is_waited_for(
     let config = configure(&place, &broker, &topic, &of_file(&path));
     let mut running = Lethe::run(&config).start();
     // The start of a busy machine takes longer than a token lasts.
+    let began = Instant::now();
     while Dataset::read(&out).rows().len() < 100 {
         assert!(running.lives(), "it ended: {}", running.err());
+        assert!(began.elapsed() < TIMEOUT, "no rows:\n{}", running.err());
         std::thread::sleep(Duration::from_secs(4));
         tokens.push(renewed("15"));
     }
@@ -259,8 +261,10 @@ fn messages_are_emitted_by_a_login_with_tokens_and_after_one_has_ended() {
     let mut emitting = Lethe::new(["emit", "-c", config.to_str().unwrap()]).start();
     input.fill((0..20).map(message));
     // The end of a transaction takes an offset too. The start of a busy machine takes longer than a token lasts.
+    let began = Instant::now();
     while output.watermarks()[&0].1 < 21 {
         assert!(emitting.lives(), "it ended: {}", emitting.err());
+        assert!(began.elapsed() < TIMEOUT, "not emitted:\n{}", emitting.err());
         std::thread::sleep(Duration::from_secs(3));
         put(&path, &token(&broker, &["lethe", "12"]));
     }

@@ -43,7 +43,7 @@ impl Pages {
 
     /// Does the same with another method.
     pub(crate) fn ask(&self, method: &str, path: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(&self.0).unwrap();
+        let mut stream = self.connect();
         write!(
             stream,
             "{method} {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n"
@@ -55,9 +55,11 @@ impl Pages {
         (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
     }
 
-    /// Returns a connection to the server on which nothing was sent yet.
+    /// Returns a connection to the server on which nothing was sent yet, and on which no read waits for ever.
     pub(crate) fn connect(&self) -> TcpStream {
-        TcpStream::connect(&self.0).unwrap()
+        let stream = TcpStream::connect(&self.0).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+        stream
     }
 
     /// Returns a connection to the server from this address, on which nothing was sent yet. `runtime` opens it.

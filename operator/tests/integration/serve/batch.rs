@@ -1,7 +1,6 @@
 //! Batches: JSON lines in and out.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
@@ -107,7 +106,7 @@ async fn the_order_of_many_lines_is_kept_and_their_number_has_no_limit() {
 #[tokio::test]
 async fn a_result_comes_before_the_next_line_is_sent() {
     let server = Server::start(&[]);
-    let mut stream = TcpStream::connect(server.address()).unwrap();
+    let mut stream = server.connect();
     let mut answers = BufReader::new(stream.try_clone().unwrap());
     write!(stream, "POST /v1/redact/batch HTTP/1.1\r\nhost: localhost\r\ncontent-type: {KIND}\r\ntransfer-encoding: chunked\r\n\r\n").unwrap();
     let mut next = |with: &str| {
@@ -132,7 +131,7 @@ async fn a_result_comes_before_the_next_line_is_sent() {
 #[tokio::test]
 async fn a_batch_that_stops_arriving_ends_with_an_error() {
     let server = Server::start(&["--body-seconds", "1"]);
-    let mut stream = TcpStream::connect(server.address()).unwrap();
+    let mut stream = server.connect();
     let line = format!("{}\n", json!({ "doc_id": 1, "text": NOTE }));
     write!(
         stream,

@@ -1,12 +1,11 @@
 //! Limits on size, time and number of requests.
 
-use std::io::Write as _;
-use std::net::TcpStream;
-use std::time::Duration;
+use std::io::{Read as _, Write as _};
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::{NOTE, Place, Server, answer, program};
+use super::{NOTE, Place, Server, TIMEOUT, answer, program};
 
 #[tokio::test]
 async fn a_body_over_the_limit_gets_413_and_the_largest_one_200() {
@@ -55,30 +54,32 @@ async fn a_slow_body_gets_408() {
 async fn a_request_over_the_limit_of_requests_gets_503_until_another_one_ends() {
     let server = Server::start(&["--concurrency", "1", "--body-seconds", "600"]);
     let body = json!({ "text": NOTE }).to_string();
-    let mut slow = TcpStream::connect(server.address()).unwrap();
+    let mut slow = server.connect();
     write!(
         slow,
-        "POST /v1/redact HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        "POST /v1/redact HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: {}\r\n\r\n",
         body.len()
     )
     .unwrap();
+    // The server asks for the body once the request has its place.
+    let mut asked = [0; b"HTTP/1.1 100 Continue\r\n\r\n".len()];
+    slow.read_exact(&mut asked).unwrap();
+    assert_eq!(&asked, b"HTTP/1.1 100 Continue\r\n\r\n");
     let ask = async || {
         let request = server.request("/v1/redact", "application/json", body.clone());
         request.send().await.unwrap()
     };
-    // The slow request has its place once another one is refused.
-    let refused = loop {
-        let response = ask().await;
-        if response.status() != 200 {
-            break response;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    };
+    let refused = ask().await;
     assert_eq!(refused.status(), 503);
     assert!(refused.headers().contains_key("retry-after"));
     slow.write_all(body.as_bytes()).unwrap();
-    drop(slow);
+    let mut answer = String::new();
+    slow.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    // The place is free a moment after the response.
+    let until = Instant::now() + TIMEOUT;
     while ask().await.status() != 200 {
+        assert!(Instant::now() < until, "the place is never free");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
