@@ -6,6 +6,9 @@ use lethe_core::{Decision, NoteBatch, QuarantineCode, Record, Unredacted};
 
 use crate::{EngineBuilder, Error, Note, Redacted, Span};
 
+/// The most text that notes of one batch have together, in bytes.
+const BATCH_BYTES: usize = 1 << 20;
+
 /// Finds identifiers in notes and replaces them.
 pub struct Engine {
     engine: lethe_core::Engine,
@@ -68,35 +71,76 @@ impl Engine {
     /// ```
     pub fn redact(&self, note: impl Into<Note>) -> Result<Redacted, Error> {
         let batch = batch([note.into()])?;
-        let trace = match self.engine.trace(&batch).into_iter().next() {
-            Some(Ok(trace)) => trace,
-            Some(Err(code)) => return Err(quarantined(code)),
-            None => return Err(quarantined(QuarantineCode::InvalidPayload)),
-        };
-        let spans = trace
-            .decisions
-            .iter()
-            .map(|decision| self.span(decision))
+        let redacted = self.redacted(&batch).pop();
+        redacted.unwrap_or_else(|| Err(quarantined(QuarantineCode::InvalidPayload)))
+    }
+
+    /// Redacts notes and returns a result for each, in their order. This is faster than note by note, and has the
+    /// same results.
+    ///
+    /// The call uses one thread, and keeps about 1 MiB of text in work at a time. A program with more threads gives
+    /// each of them a part of its notes.
+    ///
+    /// ```
+    /// let engine = lethe::Engine::builtin("en-fast")?;
+    /// let redacted = engine.redact_all(["Dr. Okafor called.", "No news."]);
+    /// let texts: Vec<&str> = redacted.iter().flatten().map(|redacted| redacted.text()).collect();
+    /// assert_eq!(texts, ["Dr. [DOCTOR] called.", "No news."]);
+    /// # Ok::<(), lethe::Error>(())
+    /// ```
+    pub fn redact_all<N: Into<Note>>(
+        &self,
+        notes: impl IntoIterator<Item = N>,
+    ) -> Vec<Result<Redacted, Error>> {
+        let mut notes = notes.into_iter().map(Into::into).peekable();
+        let mut all = Vec::with_capacity(notes.size_hint().0);
+        while notes.peek().is_some() {
+            let mut bytes = 0;
+            // At least one, however long it is.
+            let together: Vec<Note> = std::iter::from_fn(|| {
+                let fits = |note: &Note| bytes == 0 || bytes + note.len() <= BATCH_BYTES;
+                let note = notes.next_if(fits)?;
+                bytes += note.len().max(1);
+                Some(note)
+            })
             .collect();
-        let redacted = self
-            .engine
-            .redact(&batch, 0, &Ok(trace.decisions))
-            .map_err(|why| match why {
-                Unredacted::Quarantined(code) => quarantined(code),
-                Unredacted::Unavailable(reason) => Error::Unavailable {
-                    reason: reason.to_owned(),
-                },
-            })?;
-        Ok(Redacted {
-            text: redacted.text,
-            spans,
-            replacements: redacted
-                .placed
-                .iter()
-                .map(|placed| placed.out.start()..placed.out.end())
-                .collect(),
-            review: trace.review.reasons().map(|reason| reason.name()).collect(),
-        })
+            let count = together.len();
+            match batch(together) {
+                Ok(batch) => all.extend(self.redacted(&batch)),
+                Err(_) => all.extend((0..count).map(|_| Err(quarantined(QuarantineCode::OverBudget)))),
+            }
+        }
+        all
+    }
+
+    /// Redacts the notes of a batch.
+    fn redacted(&self, batch: &NoteBatch) -> Vec<Result<Redacted, Error>> {
+        let traces = self.engine.trace(batch).into_iter().enumerate();
+        traces
+            .map(|(row, trace)| {
+                let trace = trace.map_err(quarantined)?;
+                let spans = trace.decisions.iter().map(|decision| self.span(decision));
+                let spans = spans.collect();
+                let redacted =
+                    self.engine
+                        .redact(batch, row, &Ok(trace.decisions))
+                        .map_err(|why| match why {
+                            Unredacted::Quarantined(code) => quarantined(code),
+                            Unredacted::Unavailable(reason) => Error::Unavailable {
+                                reason: reason.to_owned(),
+                            },
+                        })?;
+                let placed = redacted.placed.iter();
+                Ok(Redacted {
+                    text: redacted.text,
+                    spans,
+                    replacements: placed
+                        .map(|placed| placed.out.start()..placed.out.end())
+                        .collect(),
+                    review: trace.review.reasons().map(|reason| reason.name()).collect(),
+                })
+            })
+            .collect()
     }
 
     /// Finds the identifiers of a note, in order and without overlaps, and replaces nothing.
@@ -210,6 +254,26 @@ mod tests {
             panic!("it was accepted")
         };
         assert!(why.contains("mode"), "{why}");
+    }
+
+    #[test]
+    fn notes_together_have_the_results_of_each_alone() {
+        let engine = Engine::builtin("en-fast").unwrap();
+        let long = "Seen by Dr. Okafor on 03/05/2021. ".repeat(40_000);
+        let texts = [
+            "Dr. Quill called.",
+            "",
+            &long,
+            "No news.",
+            "Henry Quill, MRN 4411223",
+        ];
+        assert!(long.len() > BATCH_BYTES);
+        let together = engine.redact_all(texts);
+        assert_eq!(together.len(), texts.len());
+        for (text, together) in texts.into_iter().zip(together) {
+            let alone = engine.redact(text).map_err(|error| error.to_string());
+            assert_eq!(together.map_err(|error| error.to_string()), alone);
+        }
     }
 
     #[test]

@@ -96,6 +96,11 @@ impl Note {
         self
     }
 
+    /// Returns the number of bytes of the text.
+    pub(crate) fn len(&self) -> usize {
+        self.0.text.len()
+    }
+
     pub(crate) fn into_event(self) -> NoteEvent {
         self.0
     }
