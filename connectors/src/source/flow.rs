@@ -94,6 +94,11 @@ impl Flows {
         let partition = (Arc::clone(&record.at.topic), record.at.partition);
         // No lane: the record was fetched before the partition was revoked, and the new owner reads it again.
         let lane = self.lanes.get_mut(&partition).filter(|lane| !lane.halted)?;
+        // The lane has this record, or its chain does: after a rebalance, the client can deliver one again that
+        // lies before the position it was given.
+        if record.at.offset < lane.next {
+            return None;
+        }
         lane.next = record.at.offset + 1;
         if !lane.waiting.is_empty() {
             lane.waiting.push_back(record);
@@ -194,7 +199,12 @@ impl Flows {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Mutex, PoisonError};
+
+    use lethe_core::Coordinates;
+
     use super::*;
+    use crate::source::{Again, Halt};
 
     fn place() -> Partition {
         ("notes".into(), 0)
@@ -210,6 +220,65 @@ mod tests {
         let mut flows = Flows::default();
         flows.lanes.insert(place(), Flow::new(Begin::At(begin), &range));
         flows
+    }
+
+    /// Lanes with this much room, which keep the offsets that they are offered.
+    struct Room(usize, Mutex<Vec<i64>>);
+
+    impl Lanes for Room {
+        fn offer(&self, record: RawRecord) -> Result<(), RawRecord> {
+            let mut taken = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+            if taken.len() == self.0 {
+                return Err(record);
+            }
+            taken.push(record.at.offset);
+            Ok(())
+        }
+        fn assign(&self, _: &[LogRange], _: &Again<'_>) -> Result<Vec<Begin>, LaneError> {
+            Ok(Vec::new())
+        }
+        fn has_room(&self, _: &Partition) -> bool {
+            true
+        }
+        fn revoke(&self, _: &[Partition], _: Instant) -> Vec<Receipt> {
+            Vec::new()
+        }
+        fn written(&self, _: &[LogRange]) -> Result<Vec<Option<i64>>, LaneError> {
+            Ok(Vec::new())
+        }
+        fn flush(&self) {}
+        fn abandon(&self, _: &[Partition]) {}
+        fn halt(&self, _: &Partition, _: &Halt) {}
+    }
+
+    fn record(offset: i64) -> RawRecord {
+        let (topic, partition) = place();
+        RawRecord {
+            at: Coordinates {
+                topic,
+                partition,
+                offset,
+            },
+            payload: None,
+            timestamp: None,
+        }
+    }
+
+    #[test]
+    fn a_record_that_is_delivered_again_is_dropped() {
+        let lanes = Room(3, Mutex::default());
+        let mut flows = flows(3, 10);
+        for offset in [2, 3, 2, 5, 5, 4] {
+            assert!(flows.deliver(&lanes, record(offset)).is_none(), "{offset}");
+        }
+        assert_eq!(*lanes.1.lock().unwrap(), [3, 5]);
+        // Without room, a record waits, and that it waits is known.
+        let lanes = Room(0, Mutex::default());
+        assert!(flows.deliver(&lanes, record(6)).is_some());
+        assert!(flows.deliver(&lanes, record(5)).is_none() && flows.deliver(&lanes, record(6)).is_none());
+        let lanes = Room(9, Mutex::default());
+        assert_eq!(flows.refill(&lanes), [place()]);
+        assert_eq!(*lanes.1.lock().unwrap(), [6]);
     }
 
     fn times(flows: &mut Flows, now: Instant, times: u32) -> bool {

@@ -267,6 +267,15 @@ impl<'a> Consumer<'a> {
             let Some(place) = self.places.get_mut(&number).filter(|place| !place.paused) else {
                 return Ok(());
             };
+            // librdkafka can deliver a record again after a rebalance.
+            if self.life.world.dice().chance(20)
+                && let Fetched::Record(record) = self.broker.fetch(number, place.position - 1)
+                && record.at.offset < place.position
+            {
+                self.life.world.meet("record delivered again");
+                drop(self.flows.deliver(self.lanes, record));
+                continue;
+            }
             match self.broker.fetch(number, place.position) {
                 Fetched::Record(record) => {
                     place.position = record.at.offset + 1;

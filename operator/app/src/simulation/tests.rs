@@ -73,6 +73,7 @@ fn every_schedule_writes_each_record_once() {
         "commit refused",
         "log trimmed",
         "position out of range",
+        "record delivered again",
         "clock jumped",
         "store away",
     ] {
