@@ -170,8 +170,7 @@ pub(crate) fn network(
             kind: manifest.kind.clone(),
         });
     }
-    let network = Network::load(folder).and_then(|network| network.into_member(name, labels, dictionary));
-    network.map_err(|error| match error {
+    Network::open(folder, name, labels, dictionary).map_err(|error| match error {
         // The manifest's own errors name the file.
         NetworkError::Manifest(error) => error.into(),
         source => OpenError::Network {

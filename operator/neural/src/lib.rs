@@ -8,6 +8,7 @@ mod bilstm;
 mod bucket;
 mod checkpoint;
 mod crf;
+mod halves;
 mod member;
 mod model;
 mod network;

@@ -10,6 +10,7 @@ use lethe_dictionaries::{Dictionary, UnknownList};
 use lethe_kernel::Isa;
 use lethe_learn::{LabelMap, Marginals, Spans, TagSet};
 
+use crate::halves::Halves;
 use crate::model::Model;
 use crate::reader::Reader;
 use crate::runner::{Kept, Runner, Tagged};
@@ -33,10 +34,12 @@ pub struct NeuralMember {
 }
 
 impl NeuralMember {
+    /// `words` has the word vectors if the model's own are empty.
     pub(crate) fn new(
         isa: Isa,
         name: &str,
         model: Model,
+        words: Option<Halves>,
         labels: LabelMap,
         dictionary: &Arc<Dictionary>,
     ) -> Result<Self, UnknownList> {
@@ -45,7 +48,7 @@ impl NeuralMember {
         Ok(Self {
             name: name.to_owned(),
             labels,
-            runner: Runner::new(isa, &model.architecture, model.params, &tags, rows),
+            runner: Runner::new(isa, &model.architecture, model.params, words, &tags, rows),
             tags,
             reader,
             long: LONG,

@@ -1,10 +1,10 @@
 //! A trained network and its folder: weights as safetensors, words as text, the rest in the manifest.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
 use half::f16;
-use half::slice::HalfFloatSliceExt as _;
 use lethe_core::LabelSet;
 use lethe_dictionaries::{Dictionary, UnknownList};
 use lethe_kernel::Isa;
@@ -12,6 +12,7 @@ use lethe_learn::{LabelMap, LabelMapError, Manifest, ManifestError, TagSet, Trai
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
+use crate::halves::{Halves, are_finite, widen};
 use crate::member::NeuralMember;
 use crate::model::{Architecture, Model, Params, Tensor, slot};
 
@@ -154,6 +155,49 @@ impl Network {
     /// # Errors
     /// [`NetworkError`] if anything was truncated, altered, or is inconsistent.
     pub fn load(folder: &Path) -> Result<Self, NetworkError> {
+        let (mut network, weights) = Self::without_words(folder)?;
+        let words = &mut network.model.params.0[slot::WORD];
+        let stored = tensor(&weights, words)?;
+        words.data = match stored.dtype() {
+            Dtype::F16 => {
+                let mut numbers = vec![0.0; words.rows * words.columns];
+                widen(stored.data(), &mut numbers);
+                numbers
+            }
+            _ => single(&stored),
+        };
+        Ok(network)
+    }
+
+    /// Opens the member that runs the network in a folder, called `name` in votes and audit. Unlike with
+    /// [`Network::load`], word vectors stay in half precision if they are saved so, which takes half the memory.
+    ///
+    /// # Errors
+    /// As [`Network::load`] and [`Network::member`].
+    pub fn open(
+        folder: &Path,
+        name: &str,
+        labels: &LabelSet,
+        dictionary: &Arc<Dictionary>,
+    ) -> Result<NeuralMember, NetworkError> {
+        let (mut network, weights) = Self::without_words(folder)?;
+        let words = &mut network.model.params.0[slot::WORD];
+        let stored = tensor(&weights, words)?;
+        let halves = if stored.dtype() == Dtype::F16 {
+            let start = stored.data().as_ptr().addr() - weights.as_ptr().addr();
+            let table = start..start + stored.data().len();
+            Some(Halves::new(weights, table, words.columns))
+        } else {
+            words.data = single(&stored);
+            None
+        };
+        let (model, isa) = (network.model, Isa::best());
+        let map = LabelMap::new(model.tags.labels(), labels)?;
+        Ok(NeuralMember::new(isa, name, model, halves, map, dictionary)?)
+    }
+
+    /// Reads a folder, all but its word vectors, and returns its checked weights, which have them.
+    fn without_words(folder: &Path) -> Result<(Self, Cow<'static, [u8]>), NetworkError> {
         let manifest = Manifest::read(folder)?;
         let saved: SavedSettings = toml::Value::Table(manifest.settings.clone())
             .try_into()
@@ -176,27 +220,24 @@ impl Network {
             lists: saved.lists,
             params: Params(Vec::new()),
         };
-        let tensors = SafeTensors::deserialize(&weights)
-            .map_err(|_| NetworkError::Inconsistent("its weights are not safetensors"))?;
-        let shapes = model.architecture.shapes(model.rows(), model.tags.len());
-        for (name, rows, columns) in shapes {
-            let data = if rows * columns == 0 {
-                Vec::new()
-            } else {
-                read(&tensors, name, [rows, columns])?
-            };
-            model.params.0.push(Tensor {
+        for (name, rows, columns) in model.architecture.shapes(model.rows(), model.tags.len()) {
+            let mut read = Tensor {
                 name,
                 rows,
                 columns,
-                data,
-            });
+                data: Vec::new(),
+            };
+            if rows * columns > 0 && name != WORD {
+                read.data = single(&tensor(&weights, &read)?);
+            }
+            model.params.0.push(read);
         }
-        Ok(Self {
+        let network = Self {
             kind: manifest.kind,
             model,
             training: manifest.training,
-        })
+        };
+        Ok((network, weights))
     }
 
     /// Returns the member that runs this network, called `name` in votes and audit.
@@ -225,21 +266,14 @@ impl Network {
         dictionary: &Arc<Dictionary>,
     ) -> Result<NeuralMember, NetworkError> {
         let map = LabelMap::new(self.model.tags.labels(), labels)?;
-        Ok(NeuralMember::new(isa, name, self.model.clone(), map, dictionary)?)
-    }
-
-    /// Turns the network into its member, without a copy of its weights.
-    ///
-    /// # Errors
-    /// As [`Network::member`].
-    pub fn into_member(
-        self,
-        name: &str,
-        labels: &LabelSet,
-        dictionary: &Arc<Dictionary>,
-    ) -> Result<NeuralMember, NetworkError> {
-        let map = LabelMap::new(self.model.tags.labels(), labels)?;
-        Ok(NeuralMember::new(Isa::best(), name, self.model, map, dictionary)?)
+        Ok(NeuralMember::new(
+            isa,
+            name,
+            self.model.clone(),
+            None,
+            map,
+            dictionary,
+        )?)
     }
 }
 
@@ -255,38 +289,38 @@ fn is_half(x: &f32) -> bool {
     f16::from_f32(*x).to_f32() == *x
 }
 
-fn read(tensors: &SafeTensors<'_>, name: &str, shape: [usize; 2]) -> Result<Vec<f32>, NetworkError> {
-    let view = tensors
-        .tensor(name)
+/// Returns a tensor of a file after it was checked: its shape, its type, and that its numbers are finite.
+fn tensor<'a>(weights: &'a [u8], wanted: &Tensor) -> Result<TensorView<'a>, NetworkError> {
+    let tensors = SafeTensors::deserialize(weights)
+        .map_err(|_| NetworkError::Inconsistent("its weights are not safetensors"))?;
+    let stored = tensors
+        .tensor(wanted.name)
         .map_err(|_| NetworkError::Inconsistent("a tensor is missing"))?;
-    let single = || view.data().as_chunks::<4>().0.iter();
-    let numbers: Vec<f32> = match view.dtype() {
-        Dtype::F32 if view.shape() == shape => single().map(|&x| f32::from_le_bytes(x)).collect(),
-        Dtype::F16 if view.shape() == shape && name == WORD => single_precision(view.data()),
-        _ => {
-            return Err(NetworkError::Inconsistent(
-                "the shape or type of a tensor does not match the settings",
-            ));
-        }
+    let finite = match stored.dtype() {
+        _ if stored.shape() != [wanted.rows, wanted.columns] => None,
+        Dtype::F32 => Some(numbers(&stored).all(f32::is_finite)),
+        Dtype::F16 if wanted.name == WORD => Some(are_finite(stored.data())),
+        _ => None,
     };
-    if numbers.iter().all(|x| x.is_finite()) {
-        Ok(numbers)
-    } else {
-        Err(NetworkError::Inconsistent("a weight is not finite"))
+    match finite {
+        Some(true) => Ok(stored),
+        Some(false) => Err(NetworkError::Inconsistent("a weight is not finite")),
+        None => Err(NetworkError::Inconsistent(
+            "the shape or type of a tensor does not match the settings",
+        )),
     }
 }
 
-/// Returns numbers of half precision in single precision.
-fn single_precision(bytes: &[u8]) -> Vec<f32> {
-    let (halves, _) = bytes.as_chunks::<2>();
-    let mut numbers = vec![0.0; halves.len()];
-    let mut some = [f16::ZERO; 1024];
-    for (to, from) in numbers.chunks_mut(some.len()).zip(halves.chunks(some.len())) {
-        let some = &mut some[..from.len()];
-        for (half, &bytes) in some.iter_mut().zip(from) {
-            *half = f16::from_le_bytes(bytes);
-        }
-        some.convert_to_f32_slice(to);
-    }
-    numbers
+/// Returns the numbers of a tensor of single precision.
+fn single(stored: &TensorView<'_>) -> Vec<f32> {
+    numbers(stored).collect()
+}
+
+fn numbers(stored: &TensorView<'_>) -> impl Iterator<Item = f32> {
+    stored
+        .data()
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .map(|&x| f32::from_le_bytes(x))
 }

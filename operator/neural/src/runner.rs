@@ -14,6 +14,7 @@ use lethe_learn::TagSet;
 use crate::bilstm::{BiLstm, Trace};
 use crate::bucket::Bucket;
 use crate::crf::{Allowed, Crf};
+use crate::halves::Halves;
 use crate::model::{Architecture, Model, Params, slot};
 use crate::reader::{LONGEST, Memory, Read, Reader};
 use crate::rows::Rows;
@@ -40,6 +41,7 @@ pub(crate) struct Runner {
     tags: usize,
     knowledge_rows: u16,
     params: Params,
+    words: Option<Halves>,
     char_lstm: BiLstm,
     /// The contribution of each character to the gates of the characters' LSTM, one row per character, for
     /// each direction.
@@ -114,13 +116,21 @@ impl Runner {
             isa,
             &model.architecture,
             model.params.clone(),
+            None,
             tags,
             knowledge_rows,
         )
     }
 
-    /// Packs a model's parameters.
-    pub(crate) fn new(isa: Isa, a: &Architecture, all: Params, tags: &TagSet, knowledge_rows: u16) -> Self {
+    /// Packs a model's parameters. `words` has the word vectors if those of the parameters are empty.
+    pub(crate) fn new(
+        isa: Isa,
+        a: &Architecture,
+        all: Params,
+        words: Option<Halves>,
+        tags: &TagSet,
+        knowledge_rows: u16,
+    ) -> Self {
         let params = &all;
         let word_lstm = BiLstm::new(isa, a.hidden, lstm(params, slot::WORD_LSTM));
         // The rows of the matrix above the LSTM match the columns of the LSTM's states.
@@ -163,6 +173,7 @@ impl Runner {
             tags: n,
             knowledge_rows,
             params: all,
+            words,
             char_lstm,
             chars,
             word_lstm,
@@ -339,7 +350,10 @@ impl Runner {
         for (i, &at) in spelling.types.iter().enumerate() {
             let kind = memory.types.get(at);
             let x = &mut inputs[(at as usize - new.start) * a.inputs()..][..a.inputs()];
-            x[..a.word].copy_from_slice(self.params.row(slot::WORD, kind.word as usize));
+            match &self.words {
+                Some(words) => words.row(kind.word as usize, &mut x[..a.word]),
+                None => x[..a.word].copy_from_slice(self.params.row(slot::WORD, kind.word as usize)),
+            }
             for (direction, last) in spelling.last(i).into_iter().enumerate() {
                 let from = last * self.char_lstm.width() + self.char_lstm.column(direction * a.char_hidden);
                 x[parts[1] + direction * a.char_hidden..][..a.char_hidden]

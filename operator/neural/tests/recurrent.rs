@@ -77,6 +77,11 @@ fn member(network: &Network) -> lethe_neural::NeuralMember {
         .unwrap()
 }
 
+/// Returns the member of a network's folder, as a bundle opens it.
+fn opened(folder: &Path) -> lethe_neural::NeuralMember {
+    Network::open(folder, "m", &LabelSet::meddocan(), &Dictionary::builtin()).unwrap()
+}
+
 /// Returns every file of a saved network.
 fn bytes(network: &Network) -> Vec<(String, Vec<u8>)> {
     let folder = tempfile::tempdir().unwrap();
@@ -197,6 +202,7 @@ fn a_network_reads_back_the_same_and_a_damaged_one_is_refused() {
     assert_eq!(bytes(&loaded), bytes(&network));
     let batch = NoteBatch::from_texts(documents(7, 5).iter().map(|d| d.text.as_str())).unwrap();
     assert_eq!(member(&loaded).tag(&batch), member(&network).tag(&batch));
+    assert_eq!(opened(folder.path()).tag(&batch), member(&network).tag(&batch));
     for file in ["weights.safetensors", "words.txt"] {
         let path = folder.path().join(file);
         let good = std::fs::read(&path).unwrap();
@@ -260,6 +266,7 @@ fn words_of_half_precision_take_half_the_room_and_read_back_the_same() {
     assert_eq!(bytes(&loaded), bytes(&half));
     let batch = NoteBatch::from_texts(documents(7, 5).iter().map(|d| d.text.as_str())).unwrap();
     assert_eq!(member(&loaded).tag(&batch), member(&half).tag(&batch));
+    assert_eq!(opened(folder.path()).tag(&batch), member(&half).tag(&batch));
 }
 
 #[test]
