@@ -153,7 +153,7 @@ fn a_store_that_refuses_at_start_is_waited_for() {
         running.until_it_says(&format!("in {pause} ms"), TIMEOUT);
     }
     store.tell(&["restart"]);
-    running.wait(Duration::from_secs(120)).expect(0);
+    running.wait(TIMEOUT).expect(0);
 
     store.tell(&["kill"]);
     let mut running = Lethe::through(&config).start();

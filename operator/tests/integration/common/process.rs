@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 /// The time limit of every wait: many times what any takes on a machine that is busy with other work, so that
 /// a test which reaches it waits for something that will never come.
-pub(crate) const TIMEOUT: Duration = Duration::from_secs(300);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(1200);
 
 /// The result of a process.
 #[derive(Clone, Debug)]

@@ -42,7 +42,7 @@ const IN_CI: [&str; 12] = [
     "postgres/gone/middle",
 ];
 /// How long the program may take to reach the beginning of a cell.
-const SETUP: Duration = Duration::from_secs(90);
+const SETUP: Duration = Duration::from_secs(300);
 /// How long a process may take to end: far more than the drain limit and 2 s, which a loaded machine could
 /// exceed.
 const END: Duration = Duration::from_secs(45);
