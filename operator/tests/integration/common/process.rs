@@ -237,8 +237,13 @@ impl Running {
     #[track_caller]
     pub(crate) fn until_it_says(&mut self, what: &str, timeout: Duration) {
         let deadline = Instant::now() + timeout;
-        while !self.err().contains(what) {
-            let over = !self.lives() || Instant::now() > deadline;
+        loop {
+            // Asked before the text is read: what a process says last may be read only after its end.
+            let ended = !self.lives() && self.readers.iter().all(JoinHandle::is_finished);
+            if self.err().contains(what) {
+                return;
+            }
+            let over = ended || Instant::now() > deadline;
             assert!(!over, "it never said {what:?}, but:\n{}", self.err());
             std::thread::sleep(Duration::from_millis(10));
         }
