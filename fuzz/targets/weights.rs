@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|data: &[u8]| {
     let tags = TagSet::new(Scheme::Bio, vec!["DATE".to_owned(), "NAME".to_owned()]);
     let states = States::new(tags).expect("two labels are few enough");
-    if let Ok(model) = Model::from_bytes(states, data) {
+    if let Ok(model) = Model::from_bytes(states, data.to_vec()) {
         assert!(model.to_bytes() == data, "a model reads back as another");
     }
 });

@@ -119,7 +119,7 @@ impl StackedSearn {
         let (on, weights): (FittedOn, _) = unpack(KIND, bytes)?;
         on.check(labels)?;
         let states = States::new(tag_set(labels)).map_err(|_| SavedError::Damaged)?;
-        let model = Model::from_bytes(states, weights).map_err(|_| SavedError::Damaged)?;
+        let model = Model::from_bytes(states, weights.to_vec()).map_err(|_| SavedError::Damaged)?;
         Ok(Self {
             on,
             decoder: Decoder::new(model),

@@ -132,7 +132,7 @@ pub(crate) fn opened(folder: &Path) -> Result<Opened, MemberError> {
         Ok(states) => states,
         Err(source) => return Err(MemberError::States { folder, source }),
     };
-    let model = match Model::from_bytes(states, &bytes) {
+    let model = match Model::from_bytes(states, bytes) {
         Ok(model) => model,
         Err(source) => return Err(MemberError::Weights { folder, source }),
     };

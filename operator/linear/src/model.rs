@@ -7,11 +7,14 @@
 mod format;
 mod joined;
 mod lookup;
+mod packed;
 #[cfg(test)]
 mod tests;
 
 pub use format::ModelError;
 pub(crate) use lookup::{Lookup, Place};
+
+use packed::Packed;
 
 use crate::chain::Chain;
 use crate::{Data, States, kernel};
@@ -66,9 +69,7 @@ pub struct Model {
     warmth: f32,
     steps: Vec<f32>,
     history: Vec<f32>,
-    hashes: Vec<u64>,
-    counts: Vec<u8>,
-    entries: Vec<(u8, i16)>,
+    packed: Packed,
     lookup: Lookup,
 }
 
@@ -136,20 +137,11 @@ impl Model {
             hashes.push(hash);
             counts.push((entries.len() - first) as u8);
         }
-        Self::assemble(
-            states.clone(),
-            form,
-            scale,
-            1.0,
-            steps,
-            history,
-            hashes,
-            counts,
-            entries,
-        )
+        let packed = Packed::new(&hashes, &counts, &entries);
+        Self::assemble(states.clone(), form, scale, 1.0, steps, history, packed)
     }
 
-    #[allow(clippy::too_many_arguments)] // The one place where all parts meet, from training and from a file.
+    /// The one place where all parts meet, from training and from a file.
     fn assemble(
         states: States,
         form: Form,
@@ -157,21 +149,17 @@ impl Model {
         warmth: f32,
         steps: Vec<f32>,
         history: Vec<f32>,
-        hashes: Vec<u64>,
-        counts: Vec<u8>,
-        entries: Vec<(u8, i16)>,
+        packed: Packed,
     ) -> Self {
         Self {
-            lookup: Lookup::new(states.width(), &hashes, &counts, &entries),
+            lookup: Lookup::new(states.width(), &packed),
             states,
             form,
             scale,
             warmth,
             steps,
             history,
-            hashes,
-            counts,
-            entries,
+            packed,
         }
     }
 
@@ -222,8 +210,8 @@ impl Model {
     }
 
     /// Returns the number of features and of their weights.
-    pub fn size(&self) -> (usize, usize) {
-        (self.hashes.len(), self.entries.len())
+    pub const fn size(&self) -> (usize, usize) {
+        self.packed.size()
     }
 
     /// Returns the table for fast look-ups of weights.

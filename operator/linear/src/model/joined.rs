@@ -1,23 +1,19 @@
 //! Merges old weights with those that were fitted to new notes into one model.
 
+use super::packed::Own;
 use super::{Fitted, MOST_WEIGHTS, Model, Weight, reach};
 use crate::warm_start::places;
 use crate::{Data, States};
 
 impl Model {
     /// Returns its features by the upper 40 bits of their hashes, in ascending order, each with its weights.
-    pub(crate) fn features(&self) -> impl Iterator<Item = (u64, &[(u8, i16)])> {
-        let mut first = 0;
-        self.hashes.iter().zip(&self.counts).map(move |(&hash, &count)| {
-            let own = &self.entries[first..first + usize::from(count)];
-            first += own.len();
-            (hash, own)
-        })
+    pub(crate) fn features(&self) -> impl Iterator<Item = (u64, Own<'_>)> {
+        self.packed.features()
     }
 
     /// Returns whether it has weights of a feature, by its salted hash.
     pub(crate) fn knows(&self, hash: u64) -> bool {
-        self.hashes.binary_search(&(hash >> 24)).is_ok()
+        self.packed.knows(hash >> 24)
     }
 
     /// Returns the model that continues `old`: the features of `data` have the fitted weights, all others
@@ -54,7 +50,7 @@ impl Model {
             if new.peek() == Some(&hash) {
                 continue;
             }
-            let moved = own.iter().filter_map(|&(state, weight)| {
+            let moved = own.iter().filter_map(|(state, weight)| {
                 Some(Weight {
                     hash: hash << 24,
                     state: places[usize::from(state)]?,

@@ -3,6 +3,7 @@
 //! A filter answers for most of the features that the model does not have. Among the others, features with
 //! weights of many states have rows over all states, the rest entries of state and weight.
 
+use super::packed::Packed;
 use crate::kernel::{self, Rows};
 
 /// A feature with weights for at least one in this many states has a row.
@@ -47,59 +48,54 @@ pub(crate) struct Lookup {
     /// One bit for each part of a slot of the table, set if a feature's hash falls there. Small enough for
     /// the cache.
     filter: Vec<u64>,
-    /// By hash: a part of the hash, 0 for a free slot, and the position of the weights.
-    table: Vec<(u32, Place)>,
+    /// By hash: a part of the hash, 0 for a free slot, and the [`Place`] of the weights. Plain numbers, so that
+    /// the allocator's zeros need not be written again.
+    table: Vec<(u32, u32)>,
     entries: Vec<(u8, i16)>,
     /// Rows over the states, the first all zeros.
     rows: Vec<i16>,
 }
 
 impl Lookup {
-    /// Builds the table for rows of `width` states: features by the upper 40 bits of their hashes, the number
-    /// of weights of each, and the weights grouped by feature.
-    pub(crate) fn new(width: usize, hashes: &[u64], counts: &[u8], mut weights: &[(u8, i16)]) -> Self {
+    /// Builds the table of a model's weights, for rows of `width` states.
+    pub(super) fn new(width: usize, packed: &Packed) -> Self {
+        let (features, _) = packed.size();
         // At most half full; between 8 and 22 bits, which the 40 known bits hold together with a tag of 32
         // bits.
-        let bits = (hashes.len() * 2)
-            .next_power_of_two()
-            .trailing_zeros()
-            .clamp(8, 22);
-        let dense = |count: u8| usize::from(count) * DENSE >= width;
-        let dense_rows = counts.iter().filter(|&&count| dense(count)).count();
-        let sparse_counts = counts.iter().filter(|&&count| !dense(count));
-        let sparse_entries = sparse_counts.map(|&count| usize::from(count)).sum();
-        let mut rows = Vec::with_capacity((1 + dense_rows) * width);
-        rows.resize(width, 0);
+        let bits = (features * 2).next_power_of_two().trailing_zeros().clamp(8, 22);
+        let is_dense = |count: usize| count * DENSE >= width;
+        let (mut dense, mut sparse) = (0, 0);
+        for count in packed.counts().iter().map(|&count| usize::from(count)) {
+            if is_dense(count) {
+                dense += 1;
+            } else {
+                sparse += count;
+            }
+        }
         let mut lookup = Self {
             width,
             shift: 64 - bits,
             filter: vec![0; (1 << (bits + FILTER)) / 64],
-            table: vec![(0, Place::NONE); 1 << bits],
-            entries: Vec::with_capacity(sparse_entries),
-            rows,
+            table: vec![(0, 0); 1 << bits],
+            entries: Vec::with_capacity(sparse),
+            rows: vec![0; (1 + dense) * width],
         };
-        for (&hash, &count) in hashes.iter().zip(counts) {
-            let (own, rest) = weights.split_at(count.into());
-            weights = rest;
-            let place = lookup.place(own, count);
+        let mut rows = 1;
+        for (hash, own) in packed.features() {
+            let place = if is_dense(own.len()) {
+                let row = &mut lookup.rows[rows * width..][..width];
+                own.iter()
+                    .for_each(|(state, weight)| row[usize::from(state)] = weight);
+                rows += 1;
+                Place::of_row(rows - 1)
+            } else {
+                let first = lookup.entries.len() as u32;
+                lookup.entries.extend(own.iter());
+                Place::entries(first, own.len() as u8)
+            };
             lookup.insert(hash << 24, place);
         }
         lookup
-    }
-
-    /// Stores a feature's weights.
-    fn place(&mut self, own: &[(u8, i16)], count: u8) -> Place {
-        if own.len() * DENSE < self.width {
-            let first = self.entries.len() as u32;
-            self.entries.extend_from_slice(own);
-            return Place::entries(first, count);
-        }
-        let start = self.rows.len();
-        self.rows.resize(start + self.width, 0);
-        for &(state, weight) in own {
-            self.rows[start + usize::from(state)] = weight;
-        }
-        Place::of_row(start / self.width)
     }
 
     fn insert(&mut self, hash: u64, place: Place) {
@@ -109,7 +105,7 @@ impl Lookup {
         while self.table[at].0 != 0 {
             at = (at + 1) & (self.table.len() - 1);
         }
-        self.table[at] = (mark(hash), place);
+        self.table[at] = (mark(hash), place.0);
     }
 
     /// Returns the numbers per row.
@@ -139,7 +135,7 @@ impl Lookup {
         loop {
             let (found, place) = self.table[at];
             if found == wanted {
-                return place;
+                return Place(place);
             }
             if found == 0 {
                 return Place::NONE;

@@ -44,7 +44,7 @@ fn a_features_weights_are_found_to_a_step_and_an_unknown_feature_has_none() {
 fn a_model_reads_back_to_the_same_bytes_and_answers() {
     let (model, states, _, data) = model();
     let bytes = model.to_bytes();
-    let again = Model::from_bytes(states, &bytes).unwrap();
+    let again = Model::from_bytes(states, bytes.clone()).unwrap();
     assert_eq!(again.to_bytes(), bytes);
     assert!(data.hashes.iter().all(|&hash| model.of(hash) == again.of(hash)));
 }
@@ -54,22 +54,25 @@ fn a_damaged_model_is_refused() {
     let (model, states, ..) = model();
     let bytes = model.to_bytes();
     for cut in (0..bytes.len()).step_by(7) {
-        assert!(Model::from_bytes(states.clone(), &bytes[..cut]).is_err(), "{cut}");
+        assert!(
+            Model::from_bytes(states.clone(), bytes[..cut].to_vec()).is_err(),
+            "{cut}"
+        );
     }
     let mut longer = bytes.clone();
     longer.push(0);
     assert_eq!(
-        Model::from_bytes(states.clone(), &longer).unwrap_err(),
+        Model::from_bytes(states.clone(), longer).unwrap_err(),
         ModelError::Malformed
     );
     let mut other = bytes.clone();
     other[0] = b'X';
     assert_eq!(
-        Model::from_bytes(states.clone(), &other).unwrap_err(),
+        Model::from_bytes(states.clone(), other).unwrap_err(),
         ModelError::Magic
     );
     let mut newer = bytes;
     newer[8] = 9;
-    let refused = Model::from_bytes(states, &newer).unwrap_err();
+    let refused = Model::from_bytes(states, newer).unwrap_err();
     assert!(refused.to_string().contains("version 9"), "{refused}");
 }

@@ -7,6 +7,10 @@ use crate::{Table, kernel, salted};
 /// The most types that are cached between batches: some MB of rows, and most words of most batches.
 const MOST_TYPES: usize = 1 << 16;
 
+/// The slots of a new cache, and of one that has grown as far as it may; powers of two.
+const FIRST_SLOTS: usize = 1 << 12;
+const MOST_SLOTS: usize = 4 * MOST_TYPES;
+
 /// The index of the row of zeros, which is never added.
 pub(super) const ZERO: u32 = 0;
 
@@ -16,10 +20,8 @@ const AHEAD: usize = 8;
 /// The cache of one thread for a model's types.
 #[derive(Default)]
 pub(crate) struct Cache {
-    /// Keys by hash, 0 for free slots.
-    keys: Vec<u64>,
-    /// The index of each key's list of rows.
-    at: Vec<u32>,
+    /// By hash: a key, 0 for a free slot, and the index of its list of rows.
+    slots: Vec<(u64, u32)>,
     /// For each type one row per view of its table.
     lists: Vec<u32>,
     /// Rows, one after another; row 0 is all zeros.
@@ -33,9 +35,8 @@ pub(crate) struct Cache {
 impl Cache {
     /// Begins a batch, and resets the cache if it is too large.
     pub(super) fn begin(&mut self, width: usize) {
-        if self.keys.is_empty() || self.used > MOST_TYPES {
-            self.keys = vec![0; 4 * MOST_TYPES];
-            self.at = vec![0; 4 * MOST_TYPES];
+        if self.slots.is_empty() || self.used > MOST_TYPES {
+            self.slots = vec![(0, 0); self.slots.len().max(FIRST_SLOTS)];
             self.lists.clear();
             self.rows = vec![0; width];
             self.used = 0;
@@ -57,48 +58,61 @@ impl Cache {
         for (id, row) in list.chunks_exact_mut(views.len()).enumerate() {
             if id + AHEAD < keys.len() {
                 let soon = self.first_place(key(id + AHEAD));
-                kernel::fetch(&self.keys[soon..=soon]);
-                kernel::fetch(&self.at[soon..=soon]);
+                kernel::fetch(&self.slots[soon..=soon]);
             }
             match self.find(key(id)) {
                 Ok(at) => {
-                    let start = self.at[at] as usize;
+                    let start = self.slots[at].1 as usize;
                     row.copy_from_slice(&self.lists[start..start + views.len()]);
                 }
                 Err(_) => self.missing.push(id as u32),
             }
         }
         self.make(weights, table, views, &mut list);
-        for &id in &self.missing {
-            // For a batch with very many types, the table stays at most half full, and the rest is computed
-            // each time.
-            if self.used == self.keys.len() / 2 {
-                break;
+        let missing = std::mem::take(&mut self.missing);
+        for &id in &missing {
+            // The table stays at most half full. For a batch with very many types, the rest is computed each
+            // time.
+            if self.used == self.slots.len() / 2 {
+                if self.slots.len() == MOST_SLOTS {
+                    break;
+                }
+                self.grow();
             }
             let id = id as usize;
             if let Err(free) = self.find(key(id)) {
                 self.used += 1;
-                self.keys[free] = key(id);
-                self.at[free] = self.lists.len() as u32;
+                self.slots[free] = (key(id), self.lists.len() as u32);
                 self.lists
                     .extend_from_slice(&list[id * views.len()..][..views.len()]);
             }
         }
+        self.missing = missing;
         list
     }
 
+    /// Doubles the number of slots.
+    fn grow(&mut self) {
+        let larger = vec![(0, 0); self.slots.len() * 2];
+        for (key, list) in std::mem::replace(&mut self.slots, larger) {
+            if let (true, Err(free)) = (key != 0, self.find(key)) {
+                self.slots[free] = (key, list);
+            }
+        }
+    }
+
     fn first_place(&self, key: u64) -> usize {
-        (key >> 32) as usize & (self.keys.len() - 1)
+        (key >> 32) as usize & (self.slots.len() - 1)
     }
 
     /// Returns the index of a key, or else the free slot for it.
     fn find(&self, key: u64) -> Result<usize, usize> {
         let mut at = self.first_place(key);
-        while self.keys[at] != 0 {
-            if self.keys[at] == key {
+        while self.slots[at].0 != 0 {
+            if self.slots[at].0 == key {
                 return Ok(at);
             }
-            at = (at + 1) & (self.keys.len() - 1);
+            at = (at + 1) & (self.slots.len() - 1);
         }
         Err(at)
     }
@@ -127,6 +141,56 @@ impl Cache {
                     self.rows.extend_from_slice(sums);
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lethe_learn::{Scheme, TagSet};
+
+    use super::*;
+    use crate::States;
+    use crate::chain::Layout;
+    use crate::model::{Form, Model, Weight};
+
+    #[test]
+    fn types_keep_their_rows_when_the_table_grows() {
+        let states = States::new(TagSet::new(Scheme::Bio, vec!["A".to_owned()])).unwrap();
+        let types = FIRST_SLOTS as u64;
+        let feature = |id: u64| (id + 1) << 30;
+        let weight = |id| Weight {
+            hash: salted(feature(id), 0),
+            state: states.of(1),
+            weight: 1.0 + id as f32,
+            count: 1,
+        };
+        let steps = vec![0.0; Layout::of(&states).len()];
+        let weights = (0..types).map(weight).collect();
+        let model = Model::of_weights(&states, Form::Chain, weights, types as f32, steps, Vec::new());
+        let table = Table::new(
+            (0..=types as u32).collect(),
+            (0..types).map(feature).collect(),
+            vec![1],
+        );
+        let mut cache = Cache::default();
+        cache.begin(states.width());
+        let computed = cache.rows_of(model.lookup(), &table, 0, &[0]);
+        assert!(cache.slots.len() > FIRST_SLOTS && cache.used * 2 <= cache.slots.len());
+        let rows = cache.rows.clone();
+        let cached = cache.rows_of(model.lookup(), &table, 0, &[0]);
+        assert_eq!(cached, computed);
+        assert_eq!(cache.rows, rows, "no row is computed again");
+        let own = |id: u64| {
+            let row = cached[id as usize + 1] as usize * states.width();
+            f32::from(rows[row + usize::from(states.of(1))]) * model.scale()
+        };
+        for id in [0, 9, types / 2, types - 1] {
+            assert!(
+                (own(id) - 1.0 - id as f32).abs() <= model.scale(),
+                "{id}: {}",
+                own(id)
+            );
         }
     }
 }

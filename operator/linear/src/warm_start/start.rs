@@ -37,7 +37,7 @@ impl Start {
                 old.next();
             }
             if let Some((_, own)) = old.peek().filter(|(known, _)| *known == hash) {
-                let moved = own.iter().filter_map(|&(state, weight)| {
+                let moved = own.iter().filter_map(|(state, weight)| {
                     let place = places.get(usize::from(state)).copied().flatten()?;
                     Some((place, f32::from(weight) * model.scale()))
                 });
