@@ -1,6 +1,7 @@
 //! The compiled dictionary at run time: one automaton over the keys of all lists, and the data of each key.
 
 mod forms;
+mod numbers;
 mod parse;
 mod starts;
 
@@ -8,6 +9,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use bytemuck::Zeroable;
 use fst::raw::Fst;
 
 use crate::entry::{Entry, EntryId};
@@ -20,6 +22,7 @@ use crate::read::LoadError;
 use crate::source::Role;
 use forms::Forms;
 use lethe_text::fold_char;
+use numbers::Numbers;
 use starts::Starts;
 
 // `BUILTIN`, the built-in dictionary.
@@ -33,7 +36,7 @@ pub struct Dictionary {
     /// Sets of lists, with the subset that holds an exception; the sets of exact forms follow those of
     /// records.
     sets: Vec<(ListSet, ListSet)>,
-    numbers: Vec<Vec<u32>>,
+    numbers: Numbers,
     forms: Vec<Forms>,
     records: Vec<Record>,
     automaton: Automaton,
@@ -57,7 +60,7 @@ struct Record {
 }
 
 /// A position in the automaton: a node and the sum of outputs on the way to it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Zeroable)]
 pub(crate) struct At {
     pub(crate) node: u32,
     pub(crate) sum: u32,
@@ -75,8 +78,7 @@ impl Dictionary {
         let shared = SHARED.get_or_init(|| {
             // The build script wrote these bytes with the writer of this version; a test parses them.
             #[allow(clippy::expect_used)]
-            let built =
-                Dictionary::parse(&BUILTIN.unpack(), false).expect("the built-in dictionary is whole");
+            let built = Dictionary::parse(BUILTIN.unpack(), false).expect("the built-in dictionary is whole");
             Arc::new(built)
         });
         Arc::clone(shared)
@@ -99,7 +101,7 @@ impl Dictionary {
     /// # Errors
     /// [`LoadError`].
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, LoadError> {
-        Self::parse(&bytes, true)
+        Self::parse(bytes, true)
     }
 
     /// Returns the lists in the order of their indices.
@@ -348,7 +350,8 @@ impl Dictionary {
         }
         // Numbers follow the order of the lists that have one.
         let before = held.0 & ((1u128 << list.0) - 1);
-        self.numbers[record.numbers as usize]
+        self.numbers
+            .row(record.numbers as usize)
             .get(before.count_ones() as usize)
             .copied()
     }

@@ -51,11 +51,18 @@ pub struct Matcher<'d> {
 impl<'d> Matcher<'d> {
     pub(crate) fn new(dictionary: &'d Dictionary, mut cache: Cache) -> Self {
         if cache.words.is_empty() {
-            cache.words = vec![Slot::EMPTY; ALL_SLOTS];
-            cache.words[UNLISTED].near = [UNSOUGHT; 2];
-            cache.words[UNLISTED].key = NO_KEY;
-            cache.words[NOTHING].key = NO_KEY;
-            cache.steps = vec![Step::EMPTY; STEPS + 1];
+            // A slot with the key 0 is filled before it is read. Zeros come from the system page by page as
+            // they are touched, and a short note touches few.
+            cache.words = bytemuck::zeroed_vec(ALL_SLOTS);
+            cache.words[NOTHING] = Slot {
+                key: NO_KEY,
+                ..Slot::EMPTY
+            };
+            cache.words[UNLISTED] = Slot {
+                near: [UNSOUGHT; 2],
+                ..cache.words[NOTHING]
+            };
+            cache.steps = bytemuck::zeroed_vec(STEPS + 1);
         }
         Self { dictionary, cache }
     }

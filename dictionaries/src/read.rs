@@ -59,6 +59,11 @@ impl<'a> Reader<'a> {
         Ok((Self(body), digest))
     }
 
+    #[cfg(test)]
+    pub(crate) const fn over(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
     fn take(&mut self, len: usize) -> Result<&'a [u8], LoadError> {
         let (front, rest) = self
             .0
@@ -72,6 +77,11 @@ impl<'a> Reader<'a> {
         self.take(N)?
             .try_into()
             .map_err(|_| LoadError::Damaged("it ends early"))
+    }
+
+    /// Returns the number of bytes that were not read yet.
+    pub(crate) fn left(&self) -> usize {
+        self.0.len()
     }
 
     pub(crate) fn u8(&mut self) -> Result<u8, LoadError> {

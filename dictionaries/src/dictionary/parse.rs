@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use fst::raw::Fst;
 
-use super::{Dictionary, Forms, Record, Starts};
+use super::{Dictionary, Forms, Numbers, Record, Starts};
 use crate::list::{ListId, ListInfo, ListSet};
 use crate::near::NearIndex;
 use crate::read::{LoadError, Reader};
@@ -12,15 +12,15 @@ use crate::source::{MatchMode, Role};
 
 impl Dictionary {
     /// Parses the bytes; `verify` also checks the digest.
-    pub(super) fn parse(bytes: &[u8], verify: bool) -> Result<Self, LoadError> {
-        let (mut from, digest) = Reader::open(bytes, verify)?;
+    pub(super) fn parse(mut bytes: Vec<u8>, verify: bool) -> Result<Self, LoadError> {
+        let (mut from, digest) = Reader::open(&bytes, verify)?;
         let mut place = 0;
         let lists = from.many(|from| {
             place += 1;
             header(from, place - 1)
         })?;
         let mut sets = from.many(|from| Ok((ListSet(from.u128()?), ListSet(from.u128()?))))?;
-        let numbers = from.many(|from| from.many(Reader::u32))?;
+        let numbers = Numbers::read(&mut from)?;
         let exacts = from.many(|from| from.many(|from| Ok((ListSet(from.u128()?), from.str()?))))?;
         let mut records = from.many(|from| {
             let record = Record {
@@ -37,9 +37,13 @@ impl Dictionary {
         })?;
         let near_words = from.many(Reader::str)?;
         let near_prefixes = from.many(Reader::str)?;
-        let automaton = from.bytes()?;
-        let small = u32::try_from(automaton.len()).is_ok();
-        let automaton = Fst::new(automaton.to_vec()).ok().filter(|_| small);
+        let automaton = from.bytes()?.len();
+        let small = u32::try_from(automaton).is_ok();
+        // It is nearly all of the bytes: moved to their front, it needs no memory of its own.
+        let end = bytes.len() - from.left();
+        bytes.truncate(end);
+        bytes.drain(..end - automaton);
+        let automaton = Fst::new(bytes).ok().filter(|_| small);
         let automaton = automaton.ok_or(LoadError::Damaged("the automaton is invalid"))?;
         let those = |mode: MatchMode| {
             lists

@@ -1,5 +1,6 @@
 //! The cache of a matcher: the results of single words, and of a further word within a key.
 
+use bytemuck::Zeroable;
 use lethe_core::{NoteView, TokenKind};
 
 use crate::dictionary::{At, Dictionary, NONE, OUTSIDE, class};
@@ -36,7 +37,7 @@ pub(crate) struct Cache {
 }
 
 /// The position of the automaton after some words, and what can follow.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Zeroable)]
 pub(super) struct State {
     /// The position, and the position after a separator.
     tight: At,
@@ -106,7 +107,7 @@ impl State {
 }
 
 /// The result of one word, in a cache line of 64 bytes.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Zeroable)]
 #[repr(align(64))]
 pub(super) struct Slot {
     /// The word's bytes with ASCII letters in lower case, padded with zeros; 0 for an empty slot.
@@ -156,7 +157,7 @@ impl Slot {
 
 /// The result of one word from a position within a key. Sums and the record are relative to the sum at that
 /// position.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Zeroable)]
 #[repr(align(64))]
 pub(super) struct Step {
     /// The word's bytes, as in [`Slot`]; 0 for an empty step.
