@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lethe_core::{Action, Carried, LabelSet, Plain, Propagation, Redactor};
-use lethe_dictionaries::Dictionary;
+use lethe_dictionaries::{Dictionary, LazyDictionary};
 use lethe_ensemble::{Bundle, Signers};
 use lethe_policy::{Policy, PolicyFile, carried_by_default};
 
@@ -76,13 +76,15 @@ impl EngineBuilder {
     /// [`Error::Bundle`], [`Error::Dictionary`] or [`Error::Policy`].
     pub fn build(self) -> Result<Engine, Error> {
         let dictionary = match &self.dictionary {
-            Some(file) => Arc::new(
+            Some(file) => LazyDictionary::Loaded(Arc::new(
                 Dictionary::load(file)
                     .map_err(|error| Error::Dictionary(format!("{}: {error}", file.display())))?,
-            ),
-            None => Dictionary::builtin(),
+            )),
+            None => LazyDictionary::Builtin,
         };
+        dictionary.prepare();
         let bundle = self.open(&dictionary)?;
+        let dictionary = dictionary.get();
         let digest = bundle.manifest.digest();
         let labels = Arc::clone(&bundle.labels);
         let (redactor, propagation) = match &self.policy {
@@ -99,7 +101,7 @@ impl EngineBuilder {
         Ok(Engine::new(engine, digest))
     }
 
-    fn open(&self, dictionary: &Arc<Dictionary>) -> Result<Bundle, Error> {
+    fn open(&self, dictionary: &LazyDictionary) -> Result<Bundle, Error> {
         let refuse = |why: String| Error::Bundle(why);
         let built_in = self.bundle.to_str().and_then(lethe_bundles::folder);
         if built_in.is_none() && !self.bundle.is_dir() {

@@ -16,7 +16,7 @@ use std::thread;
 use lethe_core::{
     Combine, Engine, LabelSet, MemberSet, Merging, Redactor, TOKENIZER_VERSION, Tagger, UnionRules, hex,
 };
-use lethe_dictionaries::{Dictionary, exemption};
+use lethe_dictionaries::{Dictionary, LazyDictionary, exemption};
 use lethe_members::registry::{BuildError, MemberConfig};
 
 use sha2::{Digest as _, Sha256};
@@ -128,16 +128,17 @@ impl Bundle {
     /// # Errors
     /// [`BundleError`], naming manifest, member and digest.
     pub fn open(folder: &Path, dictionary: &Arc<Dictionary>) -> Result<Self, BundleError> {
-        Self::open_signed(folder, dictionary, None)
+        Self::open_signed(folder, &dictionary.into(), None)
     }
 
-    /// Opens a bundle as [`Bundle::open`] does, if one of `signers` signed it.
+    /// Opens a bundle as [`Bundle::open`] does, if one of `signers` signed it. Members are opened side by
+    /// side; each waits for the dictionary only when it needs it.
     ///
     /// # Errors
     /// [`BundleError`], naming the signature if that is the problem.
     pub fn open_signed(
         folder: &Path,
-        dictionary: &Arc<Dictionary>,
+        dictionary: &LazyDictionary,
         signers: Option<&Signers>,
     ) -> Result<Self, BundleError> {
         if let Some(versions) = Versions::of(folder) {
@@ -189,7 +190,7 @@ impl Bundle {
         part: &Part,
         folder: &Path,
         labels: &LabelSet,
-        dictionary: &Arc<Dictionary>,
+        dictionary: &LazyDictionary,
     ) -> Result<Arc<dyn Tagger>, BundleError> {
         let config = part.config(folder)?;
         let refused = |source| BundleError::Member {
@@ -207,7 +208,7 @@ impl Bundle {
                 expected: told(&part.digest),
             });
         }
-        config.build(labels, dictionary).map_err(refused)
+        config.build_lazily(labels, dictionary).map_err(refused)
     }
 
     /// Creates the bundle's engine. Predictions of its members are not merged: they know their corpus' own

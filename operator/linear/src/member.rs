@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lethe_core::{Annotations, Collector, LabelId, LabelSet, NoteBatch, NoteView, TagError, Tagger};
-use lethe_dictionaries::Dictionary;
+use lethe_dictionaries::{Dictionary, LazyDictionary};
 use lethe_learn::{LabelMap, LabelMapError, Manifest, ManifestError, Marginals, Spanned, TagSet};
 
 use crate::decode::Decoder;
@@ -173,12 +173,25 @@ impl LinearMember {
     /// # Errors
     /// [`MemberError`], naming the folder or file.
     pub fn open(folder: &Path, labels: &LabelSet, dictionary: &Arc<Dictionary>) -> Result<Self, MemberError> {
+        Self::open_lazily(folder, labels, &dictionary.into())
+    }
+
+    /// Opens a model's folder as [`LinearMember::open`] does. It reads the weights before it waits for the
+    /// dictionary.
+    ///
+    /// # Errors
+    /// [`MemberError`], naming the folder or file.
+    pub fn open_lazily(
+        folder: &Path,
+        labels: &LabelSet,
+        dictionary: &LazyDictionary,
+    ) -> Result<Self, MemberError> {
         let Opened {
             manifest,
             features,
             model,
         } = opened(folder)?;
-        Self::build(folder, manifest, &features, model, labels, dictionary)
+        Self::build(folder, manifest, &features, model, labels, &dictionary.get())
     }
 
     /// Creates a member directly from training.

@@ -59,7 +59,7 @@ pub fn of_model(
         path: folder.to_owned(),
         name: None,
     };
-    let member = config.build(labels, dictionary)?;
+    let member = config.build(labels, &dictionary.into())?;
     let manifest = Manifest::read(folder).map_err(OpenError::from)?;
     let features = manifest.settings.get("features");
     let shares = Learner::KINDS.contains(&manifest.kind.as_str());

@@ -178,6 +178,7 @@ pub fn learned(
 #[cfg(test)]
 mod tests {
     use lethe_core::NoteBatch;
+    use lethe_dictionaries::LazyDictionary;
     use lethe_learn::NoObserver;
 
     use super::*;
@@ -231,7 +232,7 @@ mod tests {
         };
         let member = model.build(
             &LabelSet::of_names("x", &["NAME", "DATE"].map(str::to_owned)).unwrap(),
-            &Dictionary::builtin(),
+            &LazyDictionary::Builtin,
         );
         let member = member.unwrap();
         assert_eq!(member.name(), "both");

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lethe_core::{LabelError, LabelSet, Tagger};
-use lethe_dictionaries::Dictionary;
+use lethe_dictionaries::{Dictionary, LazyDictionary};
 use lethe_learn::{Manifest, ManifestError};
 use lethe_linear::{Learner, LinearMember};
 use lethe_neural::{Network, NetworkError, NeuralMember, Recurrent};
@@ -82,7 +82,7 @@ impl ModelConfig {
     pub fn build(
         &self,
         labels: &LabelSet,
-        dictionary: &Arc<Dictionary>,
+        dictionary: &LazyDictionary,
     ) -> Result<Arc<dyn Tagger>, OpenError> {
         let manifest = Manifest::read(&self.path)?;
         let name = self.name.as_deref().unwrap_or(&manifest.kind);
@@ -101,7 +101,13 @@ pub fn open(folder: &Path, labels: Option<&Arc<LabelSet>>) -> Result<Model, Open
         Some(labels) => Arc::clone(labels),
         None => own_labels(&manifest, folder)?,
     };
-    let member = member(folder, &manifest, &manifest.kind, &labels, &Dictionary::builtin())?;
+    let member = member(
+        folder,
+        &manifest,
+        &manifest.kind,
+        &labels,
+        &LazyDictionary::Builtin,
+    )?;
     Ok(Model {
         manifest,
         labels,
@@ -143,12 +149,13 @@ fn member(
     manifest: &Manifest,
     name: &str,
     labels: &LabelSet,
-    dictionary: &Arc<Dictionary>,
+    dictionary: &LazyDictionary,
 ) -> Result<Arc<dyn Tagger>, OpenError> {
     if Learner::KINDS.contains(&manifest.kind.as_str()) {
-        let member = LinearMember::open(folder, labels, dictionary)?;
+        let member = LinearMember::open_lazily(folder, labels, dictionary)?;
         return Ok(Arc::new(member.named(name)));
     }
+    let dictionary = &dictionary.get();
     if manifest.kind == MIXTURE {
         let member = mixture::open(folder, manifest, name, labels, dictionary)?;
         return Ok(Arc::new(member));

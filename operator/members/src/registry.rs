@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use lethe_core::{LabelSet, Tagger};
-use lethe_dictionaries::Dictionary;
+use lethe_dictionaries::{Dictionary, LazyDictionary};
 use lethe_learn::Manifest;
 #[cfg(feature = "transformer")]
 use lethe_neural::transformer::{TransformerConfig, TransformerError};
@@ -71,8 +71,20 @@ impl MemberConfig {
         labels: &LabelSet,
         dictionary: &Arc<Dictionary>,
     ) -> Result<Arc<dyn Tagger>, BuildError> {
+        self.build_lazily(labels, &dictionary.into())
+    }
+
+    /// Builds the member as [`MemberConfig::build`] does, but waits for the dictionary only when it needs it.
+    ///
+    /// # Errors
+    /// [`BuildError`], naming the label without an equivalent, or the invalid file.
+    pub fn build_lazily(
+        &self,
+        labels: &LabelSet,
+        dictionary: &LazyDictionary,
+    ) -> Result<Arc<dyn Tagger>, BuildError> {
         Ok(match self {
-            Self::Rule(config) => config.build(labels, dictionary)?,
+            Self::Rule(config) => config.build(labels, &dictionary.get())?,
             Self::Model(config) => config.build(labels, dictionary)?,
             #[cfg(feature = "transformer")]
             Self::Transformer(config) => Arc::new(config.build(labels)?),

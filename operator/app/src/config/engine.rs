@@ -9,7 +9,7 @@ use lethe_core::{
     Action, Carried, CarriedField, Engine, LabelSet, Merging, NoteTypes, Plain, Propagation, Redactor,
     ReviewRule, VoteSpec, did_you_mean, fingerprint, hex,
 };
-use lethe_dictionaries::{Dictionary, exemption};
+use lethe_dictionaries::{Dictionary, LazyDictionary, exemption};
 use lethe_ensemble::{Bundle, SIGNATURE, Signers, Versions};
 use lethe_members::registry::{MemberConfig, default_rules};
 use lethe_policy::carried_by_default;
@@ -174,12 +174,12 @@ impl EngineConfig {
     ///
     /// # Errors
     /// A usage error that names the key.
-    pub(crate) fn dictionary(&self) -> anyhow::Result<Arc<Dictionary>> {
+    pub(crate) fn dictionary(&self) -> anyhow::Result<LazyDictionary> {
         match &self.dictionary {
             Some(path) => Dictionary::load(path)
-                .map(Arc::new)
+                .map(|dictionary| LazyDictionary::Loaded(Arc::new(dictionary)))
                 .map_err(|error| usage(format!("key `engine.dictionary`: {error}"))),
-            None => Ok(Dictionary::builtin()),
+            None => Ok(LazyDictionary::Builtin),
         }
     }
 
@@ -196,8 +196,10 @@ impl EngineConfig {
         }
         let dictionary = self.dictionary()?;
         if let Some(folder) = decider {
+            dictionary.prepare();
             return self.bundled(&folder, &dictionary, source_fingerprint);
         }
+        let dictionary = dictionary.get();
         if self.signed_by.is_some() {
             return Err(usage(
                 "key `engine.signed_by`: there is no bundle that somebody could have signed; leave it out",
@@ -289,7 +291,7 @@ impl EngineConfig {
     fn bundled(
         &self,
         folder: &Path,
-        dictionary: &Arc<Dictionary>,
+        dictionary: &LazyDictionary,
         source_fingerprint: String,
     ) -> anyhow::Result<BuiltEngine> {
         let signers = self
@@ -298,6 +300,7 @@ impl EngineConfig {
         let signers = signers.as_ref().filter(|_| !lethe_bundles::is_shipped(folder));
         let bundle = Bundle::open_signed(folder, dictionary, signers)
             .map_err(|error| usage(format!("key `engine.bundle`: {error}")))?;
+        let dictionary = &dictionary.get();
         let labels = Arc::clone(&bundle.labels);
         let digest = bundle.manifest.digest();
         let act = self.act(&labels, dictionary, || fingerprint(&(&digest, &self.redaction)))?;

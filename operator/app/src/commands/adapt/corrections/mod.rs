@@ -69,7 +69,7 @@ fn site(config: &Config, corrections: &CorrectionsConfig) -> anyhow::Result<Site
     let setup = Setup {
         state: corrections.state.clone(),
         versions: config.engine.bundle.clone().unwrap_or_default(),
-        dictionary: config.engine.dictionary()?,
+        dictionary: config.engine.dictionary()?.get(),
         first: corrections.first.clone(),
         keep_share: corrections.keep_share,
         held_out,
