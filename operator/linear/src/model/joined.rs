@@ -1,13 +1,13 @@
 //! Merges old weights with those that were fitted to new notes into one model.
 
-use super::packed::Own;
+use super::packed::FeatureWeights;
 use super::{Fitted, MOST_WEIGHTS, Model, Weight, reach};
 use crate::warm_start::places;
 use crate::{Data, States};
 
 impl Model {
     /// Returns its features by the upper 40 bits of their hashes, in ascending order, each with its weights.
-    pub(crate) fn features(&self) -> impl Iterator<Item = (u64, Own<'_>)> {
+    pub(crate) fn features(&self) -> impl Iterator<Item = (u64, FeatureWeights<'_>)> {
         self.packed.features()
     }
 

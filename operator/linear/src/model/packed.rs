@@ -21,12 +21,12 @@ pub(super) struct Packed {
 
 /// The weights of one feature.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Own<'m> {
+pub(crate) struct FeatureWeights<'m> {
     states: &'m [u8],
     weights: &'m [[u8; 2]],
 }
 
-impl<'m> Own<'m> {
+impl<'m> FeatureWeights<'m> {
     pub(super) const fn len(self) -> usize {
         self.states.len()
     }
@@ -105,20 +105,14 @@ impl Packed {
     }
 
     /// Returns each feature's hash and its weights.
-    pub(super) fn features(&self) -> impl Iterator<Item = (u64, Own<'_>)> {
+    pub(super) fn features(&self) -> impl Iterator<Item = (u64, FeatureWeights<'_>)> {
         let (mut states, mut weights) = (self.states(), self.weights());
         self.hashes().zip(self.counts()).map(move |(hash, &count)| {
-            let own;
-            (own, states) = states.split_at(count.into());
-            let values;
-            (values, weights) = weights.split_at(count.into());
-            (
-                hash,
-                Own {
-                    states: own,
-                    weights: values,
-                },
-            )
+            let own = FeatureWeights {
+                states: states.split_off(..usize::from(count)).unwrap_or_default(),
+                weights: weights.split_off(..usize::from(count)).unwrap_or_default(),
+            };
+            (hash, own)
         })
     }
 
