@@ -24,6 +24,7 @@ mod note_type;
 mod output;
 mod overlap_resolver;
 mod pace;
+mod presidio;
 mod propagate;
 mod redact;
 mod replace;
@@ -59,6 +60,7 @@ pub use note::{
 pub use note_type::NoteTypes;
 pub use output::{Carried, CarriedField, RedactedBatch};
 pub use pace::Pace;
+pub use presidio::{PRESIDIO_ENTITIES, presidio_entity};
 pub use propagate::{NamesNobody, Propagation};
 pub use redact::{Done, Outcome, Placed, Redacted, Redactor, Unredacted};
 pub use replace::{Action, Plain, ReplaceError, Replaced, Replacement, Replacer, Subject};

@@ -1,43 +1,8 @@
 //! The entity names of Presidio for Lethe's labels.
 
-use lethe_core::{Decision, Hipaa, Label, LabelId, LabelSet};
+use lethe_core::{Decision, LabelId, LabelSet, presidio_entity};
 
 use crate::config::EngineConfig;
-
-/// The table: labels of i2b2-2014, and the entity that they are in requests and responses. Labels of another
-/// set have the entity of the labels that they stand for. `docs/serve.md` shows the same table.
-pub(crate) const ENTITIES: &[(&str, &str)] = &[
-    ("PATIENT", "PERSON"),
-    ("DOCTOR", "PERSON"),
-    ("PROFESSION", "PROFESSION"),
-    ("HOSPITAL", "ORGANIZATION"),
-    ("DEPARTMENT", "ORGANIZATION"),
-    ("ORGANIZATION", "ORGANIZATION"),
-    ("ROOM", "LOCATION"),
-    ("STREET", "LOCATION"),
-    ("CITY", "LOCATION"),
-    ("STATE", "LOCATION"),
-    ("COUNTRY", "LOCATION"),
-    ("ZIP", "LOCATION"),
-    ("LOCATION-OTHER", "LOCATION"),
-    ("AGE", "AGE"),
-    ("DATE", "DATE_TIME"),
-    ("PHONE", "PHONE_NUMBER"),
-    ("FAX", "PHONE_NUMBER"),
-    ("EMAIL", "EMAIL_ADDRESS"),
-    ("URL", "URL"),
-    ("IPADDR", "IP_ADDRESS"),
-    ("SSN", "US_SSN"),
-    ("LICENSE", "MEDICAL_LICENSE"),
-    ("USERNAME", "ID"),
-    ("MEDICALRECORD", "ID"),
-    ("HEALTHPLAN", "ID"),
-    ("ACCOUNT", "ID"),
-    ("VEHICLE", "ID"),
-    ("DEVICE", "ID"),
-    ("BIOID", "ID"),
-    ("IDNUM", "ID"),
-];
 
 /// The entity and the policy's action of each label.
 pub(crate) struct Entities {
@@ -78,7 +43,7 @@ impl Entities {
             labels: (labels.labels().iter())
                 .map(|label| Named {
                     label: label.name.clone(),
-                    entity: entity(label),
+                    entity: presidio_entity(label),
                     action: action(&label.name),
                 })
                 .collect(),
@@ -141,47 +106,25 @@ impl Named {
     }
 }
 
-/// Returns the entity of a label: by its name, by the label that it stands for, or by its HIPAA identifier.
-fn entity(label: &Label) -> &'static str {
-    let names = label.equivalent.iter().chain([&label.name]);
-    let mut found = names.filter_map(|name| ENTITIES.iter().find(|(own, _)| own == name));
-    found
-        .next()
-        .map_or_else(|| by_identifier(label.hipaa), |(_, entity)| entity)
-}
-
-const fn by_identifier(identifier: Hipaa) -> &'static str {
-    match identifier {
-        Hipaa::Names => "PERSON",
-        Hipaa::Geographic => "LOCATION",
-        Hipaa::Dates => "DATE_TIME",
-        Hipaa::Telephone | Hipaa::Fax => "PHONE_NUMBER",
-        Hipaa::Email => "EMAIL_ADDRESS",
-        Hipaa::SocialSecurity => "US_SSN",
-        Hipaa::License => "MEDICAL_LICENSE",
-        Hipaa::Url => "URL",
-        Hipaa::IpAddress => "IP_ADDRESS",
-        _ => "ID",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+
+    use lethe_core::PRESIDIO_ENTITIES;
 
     use super::*;
 
     #[test]
     fn every_label_of_i2b2_is_in_the_table_and_the_table_in_the_documentation() {
         let labels = LabelSet::i2b2_2014();
-        let named: Vec<&str> = ENTITIES.iter().map(|(label, _)| *label).collect();
+        let named: Vec<&str> = PRESIDIO_ENTITIES.iter().map(|(label, _)| *label).collect();
         for label in labels.labels() {
             assert!(named.contains(&&*label.name), "{}", label.name);
         }
         assert_eq!(named.len(), labels.labels().len());
         let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/serve.md");
         let page = std::fs::read_to_string(page).unwrap();
-        for (label, entity) in ENTITIES {
+        for (label, entity) in PRESIDIO_ENTITIES {
             let row = page
                 .lines()
                 .find(|line| line.starts_with(&format!("| `{entity}` |")));
