@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lethe_core::{Action, Carried, LabelSet, Plain, Propagation, Redactor};
 use lethe_dictionaries::{Dictionary, LazyDictionary};
 use lethe_ensemble::{Bundle, Signers};
-use lethe_policy::{Policy, PolicyFile, carried_by_default};
+use lethe_policy::{Keys, Policy, PolicyFile, carried_by_default};
 
 use crate::{Engine, Error};
 
@@ -17,6 +17,7 @@ pub struct EngineBuilder {
     bundle: PathBuf,
     dictionary: Option<PathBuf>,
     policy: Option<PolicyText>,
+    keys: Option<PathBuf>,
     signed_by: Option<Vec<PathBuf>>,
 }
 
@@ -33,6 +34,7 @@ impl Default for EngineBuilder {
             bundle: lethe_bundles::DEFAULT.into(),
             dictionary: None,
             policy: None,
+            keys: None,
             signed_by: None,
         }
     }
@@ -63,6 +65,12 @@ impl EngineBuilder {
         self
     }
 
+    /// Sets the file of the policy's keys, which `lethe new-key` wrote, instead of the one that the policy names.
+    pub fn keys(mut self, file: impl Into<PathBuf>) -> Self {
+        self.keys = Some(file.into());
+        self
+    }
+
     /// Sets files of minisign public keys: a bundle is then loaded only if one of them signed it. Built-in bundles
     /// need no signature.
     pub fn signed_by(mut self, keys: impl IntoIterator<Item = PathBuf>) -> Self {
@@ -88,6 +96,11 @@ impl EngineBuilder {
         let digest = bundle.manifest.digest();
         let labels = Arc::clone(&bundle.labels);
         let (redactor, propagation) = match &self.policy {
+            None if self.keys.is_some() => {
+                return Err(Error::Policy(
+                    "`keys` is set without a policy, which would use them".to_owned(),
+                ));
+            }
             None => (
                 Redactor::by(
                     Arc::new(Plain::new(&labels, Action::default())),
@@ -95,7 +108,7 @@ impl EngineBuilder {
                 ),
                 None,
             ),
-            Some(policy) => policy.build(&labels, &dictionary)?,
+            Some(policy) => policy.build(self.keys.as_deref(), &labels, &dictionary)?,
         };
         let engine = bundle.into_engine(&dictionary, redactor).propagating(propagation);
         Ok(Engine::new(engine, digest))
@@ -126,6 +139,7 @@ impl EngineBuilder {
 impl PolicyText {
     fn build(
         &self,
+        keys: Option<&Path>,
         labels: &Arc<LabelSet>,
         dictionary: &Arc<Dictionary>,
     ) -> Result<(Redactor, Option<Propagation>), Error> {
@@ -142,9 +156,12 @@ impl PolicyText {
                 )
             }
         };
-        let file = PolicyFile::parse(&text, &origin)
+        let mut file = PolicyFile::parse(&text, &origin)
             .and_then(|file| file.with_paths(|_, path| Ok(folder.join(path))))
             .map_err(|error| refuse(error.to_string()))?;
+        if let Some(keys) = keys {
+            file.keys = Some(Keys::File(keys.to_owned()));
+        }
         let carried = carried_by_default(&file);
         let policy = Policy::build(&file, &origin, labels, dictionary, &carried)
             .map_err(|error| refuse(error.to_string()))?;

@@ -173,6 +173,20 @@ impl Engine {
             .map(|label| label.name.as_str())
     }
 
+    /// Returns the entity that Presidio has for a label of [`Engine::labels`], as `lethe serve` returns it.
+    ///
+    /// ```
+    /// let engine = lethe::Engine::builtin("en-fast")?;
+    /// assert_eq!(engine.presidio_entity("DOCTOR"), Some("PERSON"));
+    /// assert_eq!(engine.presidio_entity("DOKTOR"), None);
+    /// # Ok::<(), lethe::Error>(())
+    /// ```
+    pub fn presidio_entity(&self, label: &str) -> Option<&'static str> {
+        let labels = self.engine.labels();
+        let label = labels.by_name(label)?;
+        Some(lethe_core::presidio_entity(labels.label(label)))
+    }
+
     /// Returns the names of the members, in the order of their votes.
     pub fn members(&self) -> impl Iterator<Item = &str> {
         self.engine.members().iter().map(String::as_str)
@@ -217,6 +231,8 @@ fn quarantined(code: QuarantineCode) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
     use crate::Known;
 
@@ -254,6 +270,33 @@ mod tests {
             panic!("it was accepted")
         };
         assert!(why.contains("mode"), "{why}");
+    }
+
+    #[test]
+    fn a_key_file_replaces_the_one_that_the_policy_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let (key, other) = (folder.path().join("key.toml"), folder.path().join("other.toml"));
+        for file in [&key, &other] {
+            std::fs::write(file, lethe_secrets::Keyring::new_key("2026-a").unwrap()).unwrap();
+            std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        }
+        let policy = "mode = \"limited-data-set\"\ndefault = { action = \"pseudonym\" }\n";
+        let code = |policy: &str, keys: Option<&std::path::Path>| {
+            let mut builder = Engine::builder().bundle("en-fast").policy(policy);
+            if let Some(keys) = keys {
+                builder = builder.keys(keys);
+            }
+            builder
+                .build()?
+                .redact("Dr. Okafor called.")
+                .map(Redacted::into_text)
+        };
+        let named = format!("{policy}keys = {{ file = {key:?} }}\n");
+        let by_policy = code(&named, None).unwrap();
+        assert_eq!(code(policy, Some(&key)).unwrap(), by_policy);
+        assert_ne!(code(&named, Some(&other)).unwrap(), by_policy);
+        let builder = Engine::builder().bundle("en-fast").keys(key);
+        assert!(matches!(builder.build(), Err(Error::Policy(why)) if why.contains("keys")));
     }
 
     #[test]
