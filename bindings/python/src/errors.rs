@@ -68,7 +68,7 @@ pub(crate) fn withhold_panic_messages() {
         let place = info
             .location()
             .map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
-        // Nobody is told that this failed.
+        // If standard error is closed, there is nowhere else to write.
         drop(writeln!(std::io::stderr(), "lethe: panic at {place}"));
     }));
 }

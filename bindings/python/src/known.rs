@@ -30,6 +30,9 @@ pub(crate) fn kind(name: &str) -> PyResult<Known> {
     let found = KINDS.iter().find(|(known, _)| *known == name);
     found.map(|(_, kind)| *kind).ok_or_else(|| {
         let names: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
-        errors::value(format!("a key of `known` is none of {}", names.join(", ")))
+        errors::value(format!(
+            "a key of `known` is not a kind of identifier; the kinds are {}",
+            names.join(", ")
+        ))
     })
 }

@@ -140,7 +140,7 @@ def test_a_relation_of_duckdb_becomes_arrow_data(engine, note, redacted):
         ({"text": "note", "patient": "mrn"}, "no column is named `mrn`; there are id, note"),
         ({"text": ["note", "absent"]}, "no column is named `absent`"),
         ({"text": "note", "known": {"patient": "absent"}}, "no column is named `absent`"),
-        ({"text": "note", "known": {"pateint": "name"}}, "a key of `known` is none of patient"),
+        ({"text": "note", "known": {"pateint": "name"}}, "a key of `known` is not a kind of identifier; the kinds are patient"),
         ({"text": "note", "errors": "ignore"}, "`errors` is neither"),
         ({"text": "note", "threads": 0}, "`threads` is less than 1"),
     ],

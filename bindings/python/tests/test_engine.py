@@ -37,7 +37,7 @@ def test_what_is_known_of_the_patient_is_redacted():
 def test_the_kinds_of_known_identifiers_are_listed(engine):
     for kind in lethe.known_kinds():
         engine.redact("No news.", known={kind: "1980-02-03"})
-    with pytest.raises(ValueError, match="a key of `known` is none of patient, relative") as raised:
+    with pytest.raises(ValueError, match="a key of `known` is not a kind of identifier; the kinds are patient, relative") as raised:
         engine.redact("No news.", known={"Henry Quill": "patient"})
     assert "Quill" not in str(raised.value)
 
