@@ -25,6 +25,7 @@ mod error;
 mod fingerprints;
 mod footer;
 mod footer_pairs;
+mod log;
 mod manifest;
 mod part;
 mod roll;
@@ -46,6 +47,7 @@ pub use footer::{FORMAT, Footer, read_footer};
 pub(crate) use footer::{is_digest, read_metadata};
 pub use footer_pairs::Damage;
 pub(crate) use footer_pairs::{FooterPairs, check_all};
+pub use log::{FileHead, find_chains, read_head, read_notes_head};
 pub use manifest::{
     BEGUN, Entry, ShardManifest, Totals, WholeManifest, encode_manifest, object_id, shard_path, unit_id,
 };

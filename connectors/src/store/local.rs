@@ -104,6 +104,11 @@ impl Store for Folder {
         .await
     }
 
+    async fn folders(&self, folder: &str) -> Result<Vec<String>, StoreError> {
+        self.blocking(Op::List, folder, |inner, folder| inner.folders(folder))
+            .await
+    }
+
     async fn read_range(&self, name: &str, range: Range<u64>) -> Result<Bytes, StoreError> {
         self.blocking(Op::Read, name, move |inner, name| {
             let read = || -> io::Result<Bytes> {
@@ -298,6 +303,35 @@ impl Inner {
         Ok(())
     }
 
+    fn folders(&self, folder: &str) -> Result<Vec<String>, StoreError> {
+        let path = match folder {
+            "" => Ok(self.root.clone()),
+            _ => self.path(folder),
+        };
+        let list = || -> io::Result<Vec<String>> {
+            let mut folders = Vec::new();
+            for entry in fs::read_dir(path?)? {
+                let entry = entry?;
+                // A name that is not UTF-8 cannot be this store's.
+                let Ok(name) = entry.file_name().into_string() else {
+                    continue;
+                };
+                if !name.starts_with('.') && entry.path().is_dir() {
+                    folders.push(match folder {
+                        "" => name,
+                        _ => format!("{folder}/{name}"),
+                    });
+                }
+            }
+            folders.sort_unstable();
+            Ok(folders)
+        };
+        match list() {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+            done => done.map_err(|error| self.fail(Op::List, folder, error)),
+        }
+    }
+
     fn walk(&self, folder: &str, after: Option<&str>, objects: &mut Vec<Object>) -> Result<(), StoreError> {
         let fail = |error| self.fail(Op::List, folder, error);
         let path = if folder.is_empty() {
@@ -324,6 +358,11 @@ impl Inner {
             } else {
                 format!("{folder}/{file_name}")
             };
+            // Without a look at the file: folders of chains have many files before the one that is asked for.
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            if is_file && after.is_some_and(|after| name.as_str() <= after) {
+                continue;
+            }
             match fs::metadata(entry.path()) {
                 Ok(found) if found.is_dir() => self.walk(&name, after, objects)?,
                 Ok(found) if after.is_none_or(|after| name.as_str() > after) => {

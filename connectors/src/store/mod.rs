@@ -4,8 +4,8 @@
 //! exactly one succeeds, and readers see its bytes completely or not at all. [`verify`] checks whether a
 //! store provides it.
 //!
-//! Invariant: only [`Store::replace`] overwrites. Only an erasure calls it, and it replaces only the version
-//! of an object that its caller has read.
+//! Invariant: only [`Store::replace`] overwrites, and only the version of an object that its caller has read. In
+//! a dataset only an erasure calls it; publishing calls it for files of a table's log that name a checkpoint.
 
 mod config;
 pub mod crash;
@@ -132,6 +132,32 @@ pub trait Store: Send + Sync + Debug {
         let mut objects = self.list_after(folder, after).await?;
         objects.truncate(limit);
         Ok(objects)
+    }
+
+    /// Returns the names of the folders directly in `folder`, in byte order. Those without an object may be left
+    /// out. By default, one request for each of them.
+    ///
+    /// # Errors
+    /// As [`Store::list_after`].
+    async fn folders(&self, folder: &str) -> Result<Vec<String>, StoreError> {
+        let mut folders = Vec::new();
+        let mut after: Option<String> = None;
+        while let Some(next) = self.list_page(folder, after.as_deref(), 1).await?.pop() {
+            let below = next.name.strip_prefix(folder).unwrap_or_default();
+            let below = below.strip_prefix('/').unwrap_or(below);
+            let Some((found, _)) = below.split_once('/') else {
+                after = Some(next.name);
+                continue;
+            };
+            let found = match folder.is_empty() {
+                true => found.to_owned(),
+                false => format!("{folder}/{found}"),
+            };
+            // `0` is the character after `/`, so that all names below the folder come before this one.
+            after = Some(format!("{found}0"));
+            folders.push(found);
+        }
+        Ok(folders)
     }
 
     /// Returns all objects below `folder`, in byte order of their names.
