@@ -21,7 +21,7 @@ mod rewrite;
 mod select;
 mod work;
 
-pub use record::{ErasureReport, Erasures, Record, Replacement};
+pub use record::{ErasureReport, Erasures, Record, Replaced, Replacement};
 pub use select::{Found, Match, Row, find, locate};
 pub use work::{EraseError, Plan, complete, plan, replace, write};
 
