@@ -1,0 +1,125 @@
+//! The program that `lethe publish` runs. It is a program of its own because Delta's kernel would make the other one
+//! larger for everybody.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+use lethe_publish::{Place, PublishError, Report, publish};
+use tracing_subscriber::EnvFilter;
+
+/// Register the files of a dataset's chains in a Delta table, without a copy; run again to add new ones
+#[derive(Parser)]
+#[command(name = "lethe-publish", version)]
+struct Args {
+    /// The dataset: its folder, or s3://BUCKET/PREFIX
+    #[arg(value_name = "DATASET")]
+    dataset: String,
+    /// The Delta table of the notes: its folder, or s3://BUCKET/PREFIX; created if it does not exist
+    #[arg(long, value_name = "TABLE")]
+    delta: String,
+    /// The Delta table of the audit; not published by default
+    #[arg(long, value_name = "TABLE")]
+    audit_table: Option<String>,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+    /// Set the log filter, such as `info` or `lethe=debug,warn`
+    #[arg(long, default_value = "info", env = "LETHE_LOG", value_name = "FILTER")]
+    log: String,
+    /// Set the log format
+    #[arg(long, default_value = "text", value_name = "FORMAT")]
+    log_format: LogFormat,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum LogFormat {
+    Text,
+    Json,
+}
+
+/// A wrong command line or configuration.
+const USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    start_log(&args);
+    let done = run(&args).and_then(|report| print(&args, &report));
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.end(),
+    }
+}
+
+/// Why the program ends without success.
+enum Failure {
+    Publish(PublishError),
+    Io(io::Error),
+}
+
+impl Failure {
+    #[expect(
+        clippy::print_stderr,
+        reason = "the final error must appear even if logs are off"
+    )]
+    fn end(self) -> ExitCode {
+        match self {
+            Self::Publish(error) => {
+                eprintln!("lethe: {error}");
+                match error.is_usage() {
+                    true => ExitCode::from(USAGE),
+                    false => ExitCode::FAILURE,
+                }
+            }
+            // A closed pipe is not a failure.
+            Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+            Self::Io(error) => {
+                eprintln!("lethe: {error}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<Report, Failure> {
+    let place = |text: &str| Place::parse(text).map_err(Failure::Publish);
+    let dataset = place(&args.dataset)?;
+    let table = place(&args.delta)?;
+    let audit = args.audit_table.as_deref().map(place).transpose()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(Failure::Io)?;
+    let report = publish(runtime.handle(), &dataset, &table, audit.as_ref()).map_err(Failure::Publish)?;
+    // Requests that were given up may still run.
+    runtime.shutdown_background();
+    Ok(report)
+}
+
+fn print(args: &Args, report: &Report) -> Result<(), Failure> {
+    let text = match args.json {
+        true => serde_json::to_string_pretty(report).map_err(|error| Failure::Io(error.into()))? + "\n",
+        false => report.to_string(),
+    };
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(Failure::Io)
+}
+
+/// Starts logs on standard error. Those of the kernel are off unless the filter names it, since the program reports
+/// its errors itself.
+fn start_log(args: &Args) {
+    let filter = EnvFilter::new(format!(
+        "delta_kernel=off,delta_kernel_default_engine=off,{}",
+        args.log
+    ));
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal());
+    match args.log_format {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.json().init(),
+    }
+}

@@ -1,0 +1,219 @@
+//! Where datasets and tables lie, and how a table's log names the files of a dataset.
+
+use std::fmt::{self, Write as _};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use lethe_connectors::store::{FolderConfig, S3Config, Store, StoreConfig};
+
+use crate::PublishError;
+
+/// Names of hidden folders that readers or `VACUUM` treat as a part of the table.
+const TAKEN: [&str; 3] = ["_delta_log", "_delta_index", "_change_data"];
+
+/// A folder, or a prefix of a bucket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A folder, absolute and without links.
+    Folder(PathBuf),
+    /// A prefix of a bucket of S3.
+    Bucket {
+        /// The bucket's name.
+        bucket: String,
+        /// The prefix, without slashes at its ends.
+        prefix: String,
+    },
+}
+
+impl Place {
+    /// Parses `s3://BUCKET/PREFIX`, or the path of a folder that need not exist.
+    ///
+    /// # Errors
+    /// [`PublishError::Place`].
+    pub fn parse(text: &str) -> Result<Self, PublishError> {
+        let wrong = |why: String| PublishError::Place {
+            place: text.to_owned(),
+            why,
+        };
+        if let Some(rest) = text.strip_prefix("s3://") {
+            let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+            if bucket.is_empty() {
+                return Err(wrong("it names no bucket; write s3://BUCKET/PREFIX".into()));
+            }
+            return Ok(Self::Bucket {
+                bucket: bucket.to_owned(),
+                prefix: prefix.trim_matches('/').to_owned(),
+            });
+        }
+        if text.contains("://") {
+            return Err(wrong("give a folder or s3://BUCKET/PREFIX".into()));
+        }
+        let path = canonical(Path::new(text)).map_err(|error| wrong(error.to_string()))?;
+        if path.to_str().is_none() {
+            return Err(wrong("its path is not UTF-8; move it".into()));
+        }
+        Ok(Self::Folder(path))
+    }
+
+    /// Opens the place as a store. Keys, region and endpoint of a bucket come from the environment.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub fn open(&self) -> Result<Arc<dyn Store>, PublishError> {
+        let config = match self {
+            Self::Folder(path) => StoreConfig::Folder(FolderConfig { path: path.clone() }),
+            Self::Bucket { bucket, prefix } => {
+                let http = std::env::var("AWS_ALLOW_HTTP").is_ok_and(|value| value == "true");
+                let settings = serde_json::json!({ "bucket": bucket, "prefix": prefix, "allow_http": http });
+                let config: S3Config =
+                    serde_json::from_value(settings).map_err(|error| PublishError::Place {
+                        place: self.to_string(),
+                        why: error.to_string(),
+                    })?;
+                StoreConfig::S3(config)
+            }
+        };
+        Ok(config.build()?)
+    }
+
+    /// Returns the place as a URI that ends with `/` (RFC 3986).
+    pub fn uri(&self) -> String {
+        match self {
+            Self::Folder(path) => format!("file://{}/", encode(path.to_str().unwrap_or_default())),
+            Self::Bucket { bucket, prefix } if prefix.is_empty() => format!("s3://{bucket}/"),
+            Self::Bucket { bucket, prefix } => format!("s3://{bucket}/{}/", encode(prefix)),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder(path) => path.display().fmt(f),
+            Self::Bucket { .. } => f.write_str(&self.uri()),
+        }
+    }
+}
+
+/// Returns what to put before the name of a dataset's file in a table's log: a path that is relative to the table
+/// if the dataset lies in it, otherwise the dataset's URI.
+///
+/// # Errors
+/// [`PublishError::Vacuum`] if `VACUUM` of the table would delete the dataset's files: it deletes each file below
+/// the table's folder that the log does not name, such as a file that is not published yet. It leaves out folders
+/// whose name begins with `_` or `.`. [`PublishError::Inside`] if the table lies in the dataset.
+pub(crate) fn base(table: &Place, dataset: &Place) -> Result<String, PublishError> {
+    let (table_uri, uri) = (table.uri(), dataset.uri());
+    if table_uri.starts_with(&uri) {
+        return Err(PublishError::Inside {
+            table: table.to_string(),
+            dataset: dataset.to_string(),
+        });
+    }
+    let Some(relative) = uri.strip_prefix(&table_uri) else {
+        return Ok(uri);
+    };
+    let first = relative.split('/').next().unwrap_or_default();
+    if !first.starts_with(['_', '.']) || TAKEN.contains(&first) {
+        return Err(PublishError::Vacuum {
+            table: table.to_string(),
+            dataset: dataset.to_string(),
+        });
+    }
+    Ok(relative.to_owned())
+}
+
+/// Percent-encodes the name of a file for a table's log, which holds URIs (RFC 3986, section 3.3).
+pub(crate) fn encode(name: &str) -> String {
+    let mut encoded = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/=".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ok = write!(encoded, "%{byte:02X}").is_ok();
+        }
+    }
+    encoded
+}
+
+/// Resolves the links of the part of a path that exists.
+fn canonical(path: &Path) -> std::io::Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    let mut missing = Vec::new();
+    let mut existing = path.as_path();
+    loop {
+        match existing.canonicalize() {
+            Ok(found) => {
+                let parts = missing.iter().rev().filter(|part| **part != Component::CurDir);
+                return Ok(parts.fold(found, |path, part| path.join(part)));
+            }
+            Err(error) => {
+                let last = existing.components().next_back();
+                let (Some(last), Some(parent)) = (last, existing.parent()) else {
+                    return Err(error);
+                };
+                missing.push(last);
+                existing = parent;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(path: &str) -> Place {
+        Place::Folder(path.into())
+    }
+
+    #[test]
+    fn a_dataset_in_a_hidden_folder_of_the_table_has_relative_paths() {
+        let table = folder("/lake/notes");
+        assert_eq!(base(&table, &folder("/lake/notes/_lethe")).unwrap(), "_lethe/");
+        assert_eq!(base(&table, &folder("/lake/notes/.x/a b")).unwrap(), ".x/a%20b/");
+        assert_eq!(
+            base(&table, &folder("/lake/notes2")).unwrap(),
+            "file:///lake/notes2/"
+        );
+        assert_eq!(base(&table, &folder("/über")).unwrap(), "file:///%C3%BCber/");
+        let bucket = |text: &str| Place::parse(text).unwrap();
+        let table = bucket("s3://lake/notes/");
+        assert_eq!(
+            base(&table, &bucket("s3://lake/notes/_lethe")).unwrap(),
+            "_lethe/"
+        );
+        assert_eq!(base(&table, &bucket("s3://other/x")).unwrap(), "s3://other/x/");
+    }
+
+    #[test]
+    fn a_dataset_that_vacuum_would_delete_is_refused() {
+        let table = folder("/lake/notes");
+        for dataset in [
+            "/lake/notes/lethe",
+            "/lake/notes/data/_lethe",
+            "/lake/notes/_delta_log/x",
+        ] {
+            let error = base(&table, &folder(dataset)).unwrap_err();
+            assert!(matches!(error, PublishError::Vacuum { .. }), "{error}");
+        }
+        for dataset in ["/lake/notes", "/lake"] {
+            let error = base(&table, &folder(dataset)).unwrap_err();
+            assert!(matches!(error, PublishError::Inside { .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn links_are_resolved_as_far_as_a_path_exists() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("real")).unwrap();
+        std::os::unix::fs::symlink(root.join("real"), root.join("link")).unwrap();
+        let parsed = Place::parse(root.join("link/./new/table").to_str().unwrap()).unwrap();
+        assert_eq!(parsed, Place::Folder(root.join("real/new/table")));
+        for wrong in ["s3://", "gs://bucket/x"] {
+            assert!(Place::parse(wrong).is_err());
+        }
+    }
+}
