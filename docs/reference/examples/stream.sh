@@ -82,6 +82,9 @@ lethe erase -c lethe.toml --patients ids.txt --reason 'request 2026-117' --dry-r
 lethe erase -c lethe.toml --policy policy.toml --patients ids.txt --reason 'request 2026-117' --possible --keep-vault
 lethe erase -c lethe.toml --records records.txt --reason 'request 2026-118'
 
+# The dataset as Delta tables, for those who query them.
+lethe publish data/ --delta lake/notes --audit-table lake/audit --json > published.json
+
 # Retention removed records before they were read, and the lane halted: go on after them.
 kafka produce "$TOPIC" <<<'{"note_id": "n5", "text": "No complaints."}'
 kafka trim "$TOPIC" 0 -1

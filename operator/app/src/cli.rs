@@ -9,6 +9,7 @@ mod erase;
 mod files;
 mod init;
 mod learn;
+mod publish;
 mod replay;
 mod serve;
 mod shell;
@@ -33,6 +34,7 @@ pub(crate) use init::{InitArgs, InitPolicy, InitSource};
 pub(crate) use learn::{
     CrossvalArgs, EvaluateArgs, FoldUnit, LearningArgs, NoiseKind, SynthesiseArgs, SynthesisedForm, TrainArgs,
 };
+pub(crate) use publish::PublishDatasetArgs;
 pub(crate) use replay::ReplayArgs;
 pub(crate) use serve::ServeArgs;
 pub(crate) use shell::{CompletionsArgs, Shell, TerminalArgs};
@@ -118,6 +120,8 @@ pub(crate) enum Command {
     Reveal(RevealArgs),
     /// Publish redacted messages from the output, in the format in which they arrived, to a topic or a folder
     Emit(EmitArgs),
+    /// Register the files of a dataset's chains in a Delta table, without a copy; run again to add new ones
+    Publish(PublishDatasetArgs),
     /// Annotate JSON lines: documents in, the same documents with `spans` out
     ///
     /// The output contains the notes and all other keys unchanged: it is not de-identified. `lethe redact`

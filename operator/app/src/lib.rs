@@ -44,7 +44,7 @@ pub fn main() -> ! {
         progress::turn_off();
     }
     dumps::turn_off();
-    let result = commands::run(cli.command);
+    let result = commands::run(cli.command, &cli.log, cli.terminal.quiet);
     logging::tell_left_out();
     exit::leave(exit::report(result))
 }

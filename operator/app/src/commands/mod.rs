@@ -25,6 +25,7 @@ mod metrics;
 mod new_key;
 mod probe;
 mod profile;
+mod publish;
 mod redact;
 mod replay;
 mod report;
@@ -37,10 +38,10 @@ mod skip;
 mod synthesise;
 mod train;
 
-use crate::cli::{Command, DictionaryCommand, SchemaCommand};
+use crate::cli::{Command, DictionaryCommand, LogArgs, SchemaCommand};
 
-/// Runs the command.
-pub(crate) fn run(command: Command) -> anyhow::Result<()> {
+/// Runs the command. `log` and `quiet` are for commands that another program runs.
+pub(crate) fn run(command: Command, log: &LogArgs, quiet: bool) -> anyhow::Result<()> {
     match command {
         #[cfg(feature = "kafka")]
         Command::Demo(args) => demo::run(&args),
@@ -48,6 +49,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
         Command::Run(args) => run::run(&args),
         Command::Backfill(args) => backfill::run(&args),
         Command::Emit(args) => emit::run(&args),
+        Command::Publish(args) => publish::run(&args, log, quiet),
         Command::Redact(args) => redact::run(&args),
         Command::Show(args) => show::show(&args),
         Command::Explain(args) => show::explain(&args),

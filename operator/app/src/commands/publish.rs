@@ -1,0 +1,104 @@
+//! `lethe publish`: registers the files of chains in a Delta table.
+//!
+//! Delta's kernel would make this program a tenth larger for everybody, so that another one has it.
+
+use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context as _;
+use clap::ValueEnum as _;
+
+use crate::cli::{LogArgs, PublishDatasetArgs};
+use crate::exit::usage;
+
+/// The program that publishes.
+const PROGRAM: &str = "lethe-publish";
+
+/// Becomes the program that publishes. Returns only if that fails.
+pub(crate) fn run(args: &PublishDatasetArgs, log: &LogArgs, quiet: bool) -> anyhow::Result<()> {
+    let program = std::env::current_exe().ok().and_then(|lethe| next_to(&lethe));
+    let program = program.unwrap_or_else(|| PROGRAM.into());
+    let error = Command::new(&program).args(arguments(args, log, quiet)).exec();
+    if error.kind() == ErrorKind::NotFound {
+        return Err(usage(format!(
+            "cannot find the program `{PROGRAM}`, which publishes; install it from the same release as this one, next to it or on PATH"
+        )));
+    }
+    Err(error).with_context(|| format!("cannot run {}", program.display()))
+}
+
+/// Returns the program that publishes if it lies next to this one.
+fn next_to(lethe: &Path) -> Option<PathBuf> {
+    let program = lethe.with_file_name(PROGRAM);
+    program.is_file().then_some(program)
+}
+
+/// Returns the arguments of the program that publishes.
+fn arguments(args: &PublishDatasetArgs, log: &LogArgs, quiet: bool) -> Vec<OsString> {
+    let format = log.log_format.to_possible_value();
+    let mut arguments: Vec<OsString> = Vec::new();
+    let mut option = |name: &str, value: &OsStr| {
+        let mut option = OsString::from(format!("--{name}="));
+        option.push(value);
+        arguments.push(option);
+    };
+    option("log", (if quiet { "error" } else { &log.log }).as_ref());
+    if let Some(format) = format {
+        option("log-format", format.get_name().as_ref());
+    }
+    option("delta", &args.delta);
+    if let Some(table) = &args.audit_table {
+        option("audit-table", table);
+    }
+    if args.json {
+        arguments.push("--json".into());
+    }
+    // A path may begin with a dash.
+    arguments.extend(["--".into(), args.dataset.clone()]);
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::LogFormat;
+
+    #[test]
+    fn every_option_is_passed_on() {
+        let log = LogArgs {
+            log: "debug".into(),
+            log_format: LogFormat::Json,
+        };
+        let args = PublishDatasetArgs {
+            dataset: "-data".into(),
+            delta: "table".into(),
+            audit_table: Some("audit".into()),
+            json: true,
+        };
+        assert_eq!(
+            arguments(&args, &log, false),
+            [
+                "--log=debug",
+                "--log-format=json",
+                "--delta=table",
+                "--audit-table=audit",
+                "--json",
+                "--",
+                "-data"
+            ]
+        );
+        assert_eq!(arguments(&args, &log, true)[0], "--log=error");
+    }
+
+    #[test]
+    fn the_program_next_to_this_one_is_used_if_it_is_there() {
+        let place = tempfile::tempdir().unwrap();
+        let lethe = place.path().join("lethe");
+        assert_eq!(next_to(&lethe), None);
+        std::fs::write(place.path().join(PROGRAM), "").unwrap();
+        assert_eq!(next_to(&lethe), Some(place.path().join(PROGRAM)));
+    }
+}
