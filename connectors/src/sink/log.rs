@@ -40,7 +40,7 @@ pub async fn find_chains(store: &dyn Store) -> Result<BTreeSet<ChainId>, StoreEr
     Ok(chains)
 }
 
-/// Returns the notes file of a chain that begins at this offset, and its footer; `None` if there is none, which is
+/// Returns the notes file of a chain that begins at this offset, and its footer; `None` if no file does, which is
 /// the end of the chain if the previous file ends there.
 ///
 /// # Errors

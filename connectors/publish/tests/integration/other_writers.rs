@@ -36,7 +36,8 @@ fn several_publishers_and_a_foreign_writer_add_each_row_once() {
                     .update_table(UpdateTableOperation::Write, "foreign", true)
                     .with_transaction_id("foreign", version)
                     .build(&engine, Box::new(FileSystemCommitter::new()));
-                let _: CommitResult = transaction.unwrap().commit(&engine).unwrap();
+                // A conflict is as good: the next round tries another version.
+                drop::<CommitResult>(transaction.unwrap().commit(&engine).unwrap());
             }
         });
         for file in 1..40 {

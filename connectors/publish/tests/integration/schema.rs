@@ -104,7 +104,7 @@ fn published_to(properties: &[(&str, &str)], layout: DataLayout) -> String {
         StructField::nullable("topic", DataType::STRING),
         StructField::nullable("offset", DataType::LONG),
     ]);
-    let _ = create_table(
+    let created = create_table(
         site.table().to_str().unwrap(),
         Arc::new(schema.unwrap()),
         "test",
@@ -114,8 +114,8 @@ fn published_to(properties: &[(&str, &str)], layout: DataLayout) -> String {
     .with_data_layout(layout)
     .build(&site.engine(), Box::new(FileSystemCommitter::new()))
     .unwrap()
-    .commit(&site.engine())
-    .unwrap();
+    .commit(&site.engine());
+    assert!(created.unwrap().is_committed());
     let error = site.publish().unwrap_err();
     assert!(error.is_usage(), "{error}");
     error.to_string()
