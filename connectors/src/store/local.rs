@@ -358,7 +358,7 @@ impl Inner {
             } else {
                 format!("{folder}/{file_name}")
             };
-            // Without a look at the file: folders of chains have many files before the one that is asked for.
+            // Without a look at the file: a folder of a chain has many files before the first one that is wanted.
             let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
             if is_file && after.is_some_and(|after| name.as_str() <= after) {
                 continue;
