@@ -17,11 +17,13 @@
 //! patient.
 
 mod record;
+mod replaced;
 mod rewrite;
 mod select;
 mod work;
 
-pub use record::{ErasureReport, Erasures, Record, Replaced, Replacement};
+pub use record::{ErasureReport, Erasures, Record, Replacement};
+pub use replaced::Replaced;
 pub use select::{Found, Match, Row, find, locate};
 pub use work::{EraseError, Plan, complete, plan, replace, write};
 
