@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{Int64Type, UInt32Type};
 use arrow_array::{Array as _, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array, UInt64Array};
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{DataType, Schema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take;
 use bytes::Bytes;
@@ -17,7 +17,7 @@ use parquet::file::metadata::KeyValue;
 
 use super::{ERASED, Replacement};
 use crate::replay::ReplayName;
-use crate::sink::{ChainError, ChainId, Damage, Encoding, Sheet};
+use crate::sink::{ChainError, ChainId, Damage, Encoding, Sheet, with_type};
 
 /// Rows per decoded batch. The output bytes depend on it.
 const ROWS: usize = 1024;
@@ -177,13 +177,13 @@ impl<'a> Work<'a> {
                     ))
                 }
                 "redactions" => {
-                    let counts = column
-                        .as_primitive_opt::<UInt32Type>()
-                        .ok_or_else(|| bad_column("redactions", "does not hold counts"))?;
-                    let values = counts.values().iter().zip(&gone);
-                    Arc::new(UInt32Array::from_iter_values(
-                        values.map(|(count, gone)| if *gone { 0 } else { *count }),
-                    ))
+                    // Files of earlier versions have unsigned counts; a file keeps its type.
+                    let counts = with_type(column, &DataType::UInt32);
+                    let counts = counts.map_err(|_| bad_column("redactions", "does not hold counts"))?;
+                    let values = counts.as_primitive::<UInt32Type>().values().iter().zip(&gone);
+                    let values = values.map(|(count, gone)| if *gone { 0 } else { *count });
+                    let counts: ArrayRef = Arc::new(UInt32Array::from_iter_values(values));
+                    with_type(&counts, field.data_type()).map_err(unreadable)?
                 }
                 name if !field.is_nullable() => return Err(bad_column(name, "cannot be emptied")),
                 // Copied instead of masked: a masked value would stay in the column's buffer.

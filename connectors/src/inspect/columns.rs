@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{ArrowError, Field, FieldRef, Schema, SchemaRef};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -17,7 +17,7 @@ use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::statistics::Statistics;
 
-use crate::sink::{ChainError, read_metadata};
+use crate::sink::{ChainError, is_readable_as, read_metadata, with_type};
 use crate::store::Store;
 
 /// The columns to read.
@@ -43,6 +43,8 @@ pub(crate) struct Batches<'a> {
     /// The only offset to look for, if set.
     only: Option<i64>,
     reader: Option<ParquetRecordBatchReader>,
+    /// The expected type of each column.
+    types: Vec<FieldRef>,
 }
 
 impl<'a> Batches<'a> {
@@ -61,8 +63,8 @@ impl<'a> Batches<'a> {
         let is_of_type = |column: &str| {
             let theirs = arrow.schema().field_with_name(column);
             let ours = wanted.schema.field_with_name(column);
-            // The file's type must equal the reader's, since a downcast to another type panics.
-            matches!((theirs, ours), (Ok(theirs), Ok(ours)) if theirs.data_type().equals_datatype(ours.data_type()))
+            // A downcast to another type would panic.
+            matches!((theirs, ours), (Ok(theirs), Ok(ours)) if is_readable_as(theirs.data_type(), ours.data_type()))
         };
         let mut columns = Vec::new();
         for &column in wanted.must.iter().chain(wanted.may) {
@@ -88,6 +90,7 @@ impl<'a> Batches<'a> {
             group: 0,
             only: None,
             reader: None,
+            types: wanted.schema.fields().iter().cloned().collect(),
         })
     }
 
@@ -108,10 +111,11 @@ impl<'a> Batches<'a> {
         loop {
             if let Some(reader) = &mut self.reader {
                 let next = guarded(|| reader.next().transpose().map_err(ParquetError::from));
+                let next = next.map(|batch| batch.map(|batch| typed(&batch, &self.types)).transpose());
                 match next {
-                    Some(Some(batch)) => return Ok(Some(batch)),
-                    Some(None) => self.reader = None,
-                    None => return Err(damaged(self.name, "its columns cannot be read")),
+                    Some(Ok(Some(batch))) => return Ok(Some(batch)),
+                    Some(Ok(None)) => self.reader = None,
+                    None | Some(Err(_)) => return Err(damaged(self.name, "its columns cannot be read")),
                 }
             }
             let groups = self.arrow.metadata().num_row_groups();
@@ -165,6 +169,18 @@ impl<'a> Batches<'a> {
         });
         reader.ok_or_else(|| damaged(self.name, "its columns cannot be read"))
     }
+}
+
+/// Returns the rows with the expected types of their columns.
+fn typed(batch: &RecordBatch, types: &[FieldRef]) -> Result<RecordBatch, ArrowError> {
+    let (mut fields, mut columns) = (Vec::new(), Vec::new());
+    for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
+        let expected = types.iter().find(|expected| expected.name() == field.name());
+        let expected = expected.map_or(field.data_type(), |expected| expected.data_type());
+        fields.push(Field::new(field.name(), expected.clone(), field.is_nullable()));
+        columns.push(with_type(column, expected)?);
+    }
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
 }
 
 /// Returns the columns in a file's schema.

@@ -65,7 +65,7 @@ pub async fn bridge(
         fingerprints: fingerprints.clone(),
         gap: Some(reason.to_owned()),
     };
-    let mut sheet = Sheet::new(RedactedBatch::schema(), Encoding::default());
+    let mut sheet = Sheet::of_chain(&RedactedBatch::schema(), Encoding::default());
     let notes = sheet
         .finish(footer.to_pairs())
         .map_err(|error| ChainError::Encode {

@@ -1,7 +1,7 @@
 //! Encodes rows as Parquet: the layout of files, and the metadata that they must not contain.
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{Schema, SchemaRef};
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding as Coding, ZstdLevel};
@@ -9,6 +9,8 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{KeyValue, SortingColumn};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
+
+use super::stored::{stored_schema, with_types};
 
 /// The Parquet encoding of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
@@ -72,7 +74,8 @@ impl Encoding {
     }
 }
 
-/// A Parquet file under construction, in memory.
+/// A Parquet file under construction, in memory. Files have types of their own ([`stored_schema`]) for rows of Lethe's,
+/// and the rows' types for tables of others.
 ///
 /// Rows are buffered and encoded one row group at a time. An open row group takes megabytes for compressors
 /// and pages whether it holds much or little, so none stays open: with many lanes they would take most of the
@@ -93,6 +96,12 @@ pub(crate) struct Sheet {
 const SHRINKS: usize = 3;
 
 impl Sheet {
+    /// Returns an empty file of rows of chains: notes or audit.
+    pub(crate) fn of_chain(rows: &Schema, encoding: Encoding) -> Self {
+        Self::new(stored_schema(rows), encoding)
+    }
+
+    /// Returns an empty file with this schema.
     pub(crate) const fn new(schema: SchemaRef, encoding: Encoding) -> Self {
         Self {
             schema,
@@ -168,7 +177,7 @@ impl Sheet {
             None => self.open()?,
         };
         for batch in self.pending.drain(..) {
-            writer.write(&batch)?;
+            writer.write(&with_types(&batch, &self.schema)?)?;
         }
         writer.flush()?;
         (self.pending_bytes, self.pending_rows) = (0, 0);

@@ -30,6 +30,7 @@ mod manifest;
 mod part;
 mod roll;
 mod sealed;
+mod stored;
 mod tail;
 mod writer;
 
@@ -55,6 +56,8 @@ pub(crate) use manifest::{MANIFESTS, whole_path};
 pub use part::{EncodeError, Part, PartFooter, PartName, SealedPart, read_part};
 pub use roll::{Due, Held, Roll};
 pub use sealed::{Receipt, SealedFile};
+pub use stored::stored_schema;
+pub(crate) use stored::{is_readable_as, with_type};
 pub(crate) use tail::read_link;
 pub use tail::{Tail, read_tail};
 pub use writer::LaneWriter;

@@ -1,6 +1,7 @@
 //! The page of every column that Lethe writes, from the lists that make the schemas.
 
 use arrow_schema::{DataType, TimeUnit};
+use lethe_connectors::sink::stored_schema;
 use lethe_core::{AuditBatch, Column, RedactedBatch};
 
 use super::markdown::{GENERATED, code, table};
@@ -20,14 +21,14 @@ pub(super) fn page() -> String {
             "Notes",
             "Files `notes/topic=T/partition=P/<offset>.parquet`: one row per record. The columns from \
              `note_id` to `authored_at` are null unless the configuration and the policy let them leave.",
-            RedactedBatch::columns(),
+            stored(RedactedBatch::columns()),
         ),
         (
             "Audit",
             "Files `audit/topic=T/partition=P/<offset>-<random>.parquet`: one row per replaced span, then \
              one row per changed field of the message. A row of a field has no span (its offsets are 0), no \
              votes and score 1.",
-            AuditBatch::columns(),
+            stored(AuditBatch::columns()),
         ),
         (
             "Rows of a backfill",
@@ -38,7 +39,8 @@ pub(super) fn page() -> String {
         (
             "Audit of a backfill",
             "Files below `audit/`: the columns of [Audit](#audit), where `topic` is the object, \
-             `partition` is 0 and `offset` is the number of the row, and these.",
+             `partition` is 0 and `offset` is the number of the row, and these. Their counts and positions are \
+             uint32.",
             audit_columns(),
         ),
     ];
@@ -47,6 +49,18 @@ pub(super) fn page() -> String {
         page.push_str(&format!("\n## {title}\n\n{text}\n\n{}", columns_table(&columns)));
     }
     page
+}
+
+/// Returns the columns with the types that chains have for them.
+fn stored(columns: Vec<Column>) -> Vec<Column> {
+    let schema = stored_schema(&Column::schema(columns.clone()));
+    let fields = schema.fields().iter().zip(columns);
+    fields
+        .map(|(field, column)| Column {
+            field: field.as_ref().clone(),
+            ..column
+        })
+        .collect()
 }
 
 fn columns_table(columns: &[Column]) -> String {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use arrow_array::cast::AsArray as _;
-use arrow_array::types::{Int64Type, UInt32Type};
+use arrow_array::types::Int64Type;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
 
@@ -101,7 +101,8 @@ fn audited(folder: &Path) -> Spans {
             .unwrap();
         for batch in reader.map(Result::unwrap) {
             let column = |name: &str| batch.column_by_name(name).unwrap();
-            let number = |name: &str, row| column(name).as_primitive::<UInt32Type>().value(row);
+            let number =
+                |name: &str, row| u32::try_from(column(name).as_primitive::<Int64Type>().value(row)).unwrap();
             for row in 0..batch.num_rows() {
                 let offset = column("offset").as_primitive::<Int64Type>().value(row);
                 let label = column("label").as_string::<i32>().value(row).to_owned();

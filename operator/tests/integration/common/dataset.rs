@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use arrow_array::cast::AsArray as _;
-use arrow_array::types::{Int32Type, Int64Type, UInt32Type};
+use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array as _, RecordBatch};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
@@ -276,7 +276,7 @@ fn rows(batch: &RecordBatch) -> Vec<Row> {
             note_id: text("note_id", row),
             note_type: text("note_type", row),
             text: text("text", row),
-            redactions: column("redactions").as_primitive::<UInt32Type>().value(row),
+            redactions: u32::try_from(column("redactions").as_primitive::<Int64Type>().value(row)).unwrap(),
         })
         .collect()
 }
