@@ -98,8 +98,8 @@ impl ReplayWriter {
                 fingerprints,
                 ..ReplayFooter::empty()
             },
-            rows: Sheet::of_chain(&RedactedBatch::schema(), encoding),
-            audit: Sheet::of_chain(&AuditBatch::schema(), encoding),
+            rows: Sheet::of_notes(encoding),
+            audit: Sheet::of_audit(&AuditBatch::schema(), encoding),
             next: file.first,
             end: candidates.next,
         })

@@ -1,7 +1,5 @@
 //! Writes a file without rows for offsets that are given up by decision.
 
-use lethe_core::RedactedBatch;
-
 use super::digest::digest_whole;
 use super::encode::{Sheet, kind};
 use super::{
@@ -65,7 +63,7 @@ pub async fn bridge(
         fingerprints: fingerprints.clone(),
         gap: Some(reason.to_owned()),
     };
-    let mut sheet = Sheet::of_chain(&RedactedBatch::schema(), Encoding::default());
+    let mut sheet = Sheet::of_notes(Encoding::default());
     let notes = sheet
         .finish(footer.to_pairs())
         .map_err(|error| ChainError::Encode {

@@ -3,6 +3,7 @@
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use bytes::Bytes;
+use lethe_core::RedactedBatch;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding as Coding, ZstdLevel};
 use parquet::errors::ParquetError;
@@ -10,6 +11,7 @@ use parquet::file::metadata::{KeyValue, SortingColumn};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
+use super::FieldIds;
 use super::stored::{stored_schema, with_types};
 
 /// The Parquet encoding of files.
@@ -74,8 +76,7 @@ impl Encoding {
     }
 }
 
-/// A Parquet file under construction, in memory. Files have types of their own ([`stored_schema`]) for rows of Lethe's,
-/// and the rows' types for tables of others.
+/// A Parquet file under construction, in memory. Its types may be others than those of the rows ([`with_types`]).
 ///
 /// Rows are buffered and encoded one row group at a time. An open row group takes megabytes for compressors
 /// and pages whether it holds much or little, so none stays open: with many lanes they would take most of the
@@ -96,9 +97,14 @@ pub(crate) struct Sheet {
 const SHRINKS: usize = 3;
 
 impl Sheet {
-    /// Returns an empty file of rows of chains: notes or audit.
-    pub(crate) fn of_chain(rows: &Schema, encoding: Encoding) -> Self {
-        Self::new(stored_schema(rows), encoding)
+    /// Returns an empty file of notes.
+    pub(crate) fn of_notes(encoding: Encoding) -> Self {
+        Self::new(stored_schema(&RedactedBatch::schema(), FieldIds::NOTES), encoding)
+    }
+
+    /// Returns an empty audit file with these columns.
+    pub(crate) fn of_audit(columns: &Schema, encoding: Encoding) -> Self {
+        Self::new(stored_schema(columns, FieldIds::AUDIT), encoding)
     }
 
     /// Returns an empty file with this schema.

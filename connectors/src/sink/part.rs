@@ -8,13 +8,14 @@
 //! contains text of a note, as in chains.
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::Schema;
 use bytes::Bytes;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{KeyValue, ParquetMetaData};
 
 use super::digest::digest_of;
 use super::encode::{Sheet, kind};
+use super::stored::without_ids;
 use super::{ChainError, Damage, Encoding, FORMAT, Fingerprints, FooterPairs, check_all, read_metadata};
 use crate::store::{Store, StoreError};
 
@@ -218,10 +219,10 @@ impl From<ParquetError> for EncodeError {
 
 impl Part {
     /// Returns an empty part with these columns.
-    pub fn new(rows: SchemaRef, audit: SchemaRef, encoding: Encoding) -> Self {
+    pub fn new(rows: &Schema, audit: &Schema, encoding: Encoding) -> Self {
         Self {
-            rows: Sheet::new(rows, encoding),
-            audit: Sheet::new(audit, encoding),
+            rows: Sheet::new(without_ids(rows), encoding),
+            audit: Sheet::of_audit(audit, encoding),
         }
     }
 
@@ -330,7 +331,7 @@ mod tests {
         let rows =
             RecordBatch::try_new(schema.clone(), vec![Arc::new(Int64Array::from(vec![1, 2, 3]))]).unwrap();
         let make = |footer: &mut PartFooter| {
-            let mut part = Part::new(schema.clone(), schema.clone(), Encoding::default());
+            let mut part = Part::new(&schema, &schema, Encoding::default());
             part.push(&rows, &rows.slice(0, 1)).unwrap();
             part.seal(&name(true), footer).unwrap()
         };

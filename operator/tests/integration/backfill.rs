@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use arrow_array::cast::AsArray as _;
-use arrow_array::types::UInt32Type;
+use arrow_array::types::Int64Type;
 use common::dataset::{all_files, read_parquet};
 use common::pages::{Pages, TELEMETRY, sum};
 use common::process::{Lethe, TIMEOUT, python};
@@ -107,11 +107,11 @@ fn a_table_comes_out_with_the_columns_that_were_named_redacted_and_reconciled() 
             redactions += batch
                 .column_by_name("lethe_redactions")
                 .unwrap()
-                .as_primitive::<UInt32Type>()
+                .as_primitive::<Int64Type>()
                 .values()
                 .iter()
-                .map(|&n| u64::from(n))
-                .sum::<u64>();
+                .sum::<i64>()
+                .cast_unsigned();
         }
     }
     assert_eq!(redactions, spans);
@@ -428,7 +428,7 @@ fn the_json_of_the_end_holds_words_and_no_debug_form() {
 struct Audited {
     row: (String, i64),
     column: String,
-    element: u32,
+    element: i64,
     out: std::ops::Range<usize>,
     label: String,
 }
@@ -440,14 +440,14 @@ fn audited(folder: &std::path::Path) -> Vec<Audited> {
             let text = |name: &str| batch.column_by_name(name).unwrap().as_string::<i32>().clone();
             let number = |name: &str| {
                 let column = batch.column_by_name(name).unwrap();
-                column.as_primitive::<UInt32Type>().clone()
+                column.as_primitive::<Int64Type>().clone()
             };
             let (topic, column, label) = (text("topic"), text("column"), text("label"));
             let (element, start, end) = (number("element"), number("out_start"), number("out_end"));
             let offset = batch
                 .column_by_name("offset")
                 .unwrap()
-                .as_primitive::<arrow_array::types::Int64Type>();
+                .as_primitive::<Int64Type>();
             let partition = batch
                 .column_by_name("partition")
                 .unwrap()
@@ -497,7 +497,7 @@ fn each_row_of_the_audit_joins_its_row_by_object_and_number() {
         backfill(&config, &[]).end().expect(0);
         let rows = rows(&out);
         assert_eq!(rows.len(), 403);
-        let mut joined = BTreeMap::<(String, i64), u32>::new();
+        let mut joined = BTreeMap::<(String, i64), i64>::new();
         for audited in audited(&out) {
             let (kind, _, _, mrn, text) = rows.get(&audited.row).expect("a row of the audit has no row");
             assert_eq!((kind.as_str(), audited.element), ("note", 0));
@@ -518,11 +518,11 @@ fn each_row_of_the_audit_joins_its_row_by_object_and_number() {
                 let row = batch
                     .column_by_name("lethe_row")
                     .unwrap()
-                    .as_primitive::<arrow_array::types::Int64Type>();
+                    .as_primitive::<Int64Type>();
                 let redactions = batch
                     .column_by_name("lethe_redactions")
                     .unwrap()
-                    .as_primitive::<UInt32Type>();
+                    .as_primitive::<Int64Type>();
                 for at in (0..batch.num_rows()).filter(|&at| redactions.value(at) > 0) {
                     let place = (object.value(at).to_owned(), row.value(at));
                     counted.insert(place, redactions.value(at));

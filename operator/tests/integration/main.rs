@@ -5,6 +5,7 @@ mod audit;
 mod backfill;
 mod backfill_database;
 mod backfill_faults;
+mod backfill_field_ids;
 mod backfill_inspect;
 mod bad_input;
 mod bundles;

@@ -2,6 +2,7 @@
 //! and every row must have as many audit rows as it counts redactions.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{Int64Type, UInt32Type};
@@ -9,6 +10,7 @@ use arrow_array::{Array as _, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use lethe_core::AuditBatch;
 
+use super::part::own_columns;
 use crate::inspect::DatasetError;
 use crate::inspect::columns::{Batches, Wanted, schema_of};
 use crate::inspect::ledger::{AUDIT, AuditErrors, Place, Rows};
@@ -45,6 +47,13 @@ pub(super) async fn hold(
     let tops: BTreeSet<String> = tops.map(str::to_owned).collect();
     let mut must = vec!["lethe_row", "lethe_redactions"];
     must.extend(tops.iter().map(String::as_str));
+    // The table's columns as they are, and Lethe's own with one type, whichever version wrote them.
+    let own = own_columns();
+    let fields = schema.fields().iter().map(|field| {
+        let own = own.field_with_name(field.name());
+        own.map_or_else(|_| Arc::clone(field), |own| Arc::new(own.clone()))
+    });
+    let schema = Schema::new(fields.collect::<Vec<_>>());
     let wanted = Wanted {
         schema: &schema,
         must: &must,

@@ -69,3 +69,16 @@ pub(super) fn of(
     let out: BooleanArray = rows.values().iter().map(|row| Some(is_out(row))).collect();
     Ok(filter_record_batch(&whole, &out)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lethe_connectors::sink::{FieldIds, stored_schema};
+
+    #[test]
+    fn every_column_has_a_field_id() {
+        let stored = stored_schema(&schema(), FieldIds::AUDIT);
+        let without = stored.fields().iter().find(|field| field.metadata().is_empty());
+        assert_eq!(without, None);
+    }
+}

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use arrow_array::builder::{StringBuilder, UInt32Builder};
+use arrow_array::builder::{Int64Builder, StringBuilder};
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::UInt32Type;
 use arrow_array::{Array as _, ArrayRef, Int64Array, RecordBatch, StringArray, UInt32Array};
@@ -73,7 +73,7 @@ pub(crate) fn own_columns() -> Vec<Column> {
              other rows.",
         )
         .nullable(),
-        Column::new(REDACTIONS, DataType::UInt32, "The number of replacements."),
+        Column::new(REDACTIONS, DataType::Int64, "The number of replacements."),
         Column::new(
             REVIEW,
             DataType::Utf8,
@@ -416,11 +416,15 @@ fn put_together(
         }
     }
     let is_good = |row: usize| fate.bad[row].is_none();
-    let mut redactions = UInt32Builder::with_capacity(rows);
+    let mut redactions = Int64Builder::with_capacity(rows);
     let (mut error, mut review) = (StringBuilder::new(), StringBuilder::new());
     for row in 0..rows {
         error.append_option(fate.bad[row].map(QuarantineCode::name));
-        redactions.append_value(if is_good(row) { fate.redactions[row] } else { 0 });
+        redactions.append_value(if is_good(row) {
+            i64::from(fate.redactions[row])
+        } else {
+            0
+        });
         let mut reasons = fate.review[row].clone();
         reasons.sort_unstable();
         reasons.dedup();

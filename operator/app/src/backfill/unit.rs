@@ -48,7 +48,7 @@ pub(super) fn work(context: &Arc<BackfillContext>, job: &Job) -> anyhow::Result<
     let mut done_share = 0.0;
     let mut slab = slabs.next().transpose()?;
     loop {
-        let mut sheet = Part::new(columns.clone(), audit::schema(), context.encoding);
+        let mut sheet = Part::new(&columns, &audit::schema(), context.encoding);
         let mut redactions = Redactions::default();
         let mut clinical = TermCounts::default();
         let mut footer = PartFooter {
