@@ -39,7 +39,7 @@ async fn record(store: &dyn Store, found: &Found) -> Record {
     plan(store, &erasures, found, wanted, |_| {}).await.unwrap()
 }
 
-async fn erase(store: &dyn Store, offsets: &[i64]) -> Record {
+pub(crate) async fn erase(store: &dyn Store, offsets: &[i64]) -> Record {
     let record = record(store, &of(store, offsets).await).await;
     write(store, &record).await.unwrap();
     replace(store, &record, |_| {}).await.unwrap();

@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::Int64Type;
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, UInt32Array};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use lethe_connectors::inspect::{DatasetError, Place, Report, Scope, inspect_within, why};
 use lethe_connectors::store::{Memory, Store};
 use proptest::prelude::*;
@@ -194,44 +193,4 @@ proptest! {
             Ok(())
         })?;
     }
-}
-
-/// Files of versions before signed numbers have unsigned ones.
-#[tokio::test]
-async fn a_file_with_unsigned_numbers_is_read_as_before() {
-    let store = Memory::default();
-    chain_common::write(&store, 0..12).await;
-    let written = files(&store).await;
-    let old: Vec<_> = written
-        .into_iter()
-        .map(|(name, bytes)| match name.starts_with("notes/") {
-            true => (name, rewritten(&bytes, unsigned, |_| ())),
-            false => (name, bytes),
-        })
-        .collect();
-    let scope = Scope {
-        audit: true,
-        ..Scope::default()
-    };
-    let report = inspect_within(&store_of(&old).await, scope, |_| {})
-        .await
-        .unwrap();
-    assert!(report.is_intact(), "{report}");
-    assert_eq!(report.chains[0].notes, 10);
-}
-
-/// Returns rows of notes as versions before signed numbers wrote them.
-fn unsigned(rows: RecordBatch) -> RecordBatch {
-    let counts = rows["redactions"].as_primitive::<Int64Type>().values();
-    let counts: ArrayRef = Arc::new(UInt32Array::from_iter_values(
-        counts.iter().map(|&count| count as u32),
-    ));
-    let (schema, mut columns, _) = rows.into_parts();
-    let at = schema.index_of("redactions").unwrap();
-    columns[at] = counts;
-    let fields = schema.fields().iter().map(|field| match field.name().as_str() {
-        "redactions" => Field::new("redactions", DataType::UInt32, false),
-        _ => field.as_ref().clone(),
-    });
-    RecordBatch::try_new(Arc::new(Schema::new(fields.collect::<Vec<_>>())), columns).unwrap()
 }

@@ -29,7 +29,7 @@ fn at(offset: i64) -> Coordinates {
 }
 
 /// Returns the record at this offset once its cause is fixed.
-fn mended(offset: i64) -> Record {
+pub(crate) fn mended(offset: i64) -> Record {
     Record::Note(NoteEvent {
         at: at(offset),
         text: format!("Greta Lindqvist was seen again, visit {offset}.").into(),
@@ -57,7 +57,7 @@ async fn dataset() -> Memory {
     store
 }
 
-async fn select(store: &dyn Store, selection: &Selection) -> Vec<Candidates> {
+pub(crate) async fn select(store: &dyn Store, selection: &Selection) -> Vec<Candidates> {
     let mut found = Vec::new();
     for file in notes_files(store, selection).await.unwrap() {
         found.push(candidates(store, &file, selection).await.unwrap());
@@ -77,7 +77,7 @@ async fn sealed(
     Ok(writer.seal()?.unwrap())
 }
 
-async fn replay(store: &dyn Store, of: &Candidates, attempt: &str, records: Vec<Record>) {
+pub(crate) async fn replay(store: &dyn Store, of: &Candidates, attempt: &str, records: Vec<Record>) {
     let part = sealed(store, of, attempt, records).await.unwrap();
     part.create(store).await.unwrap();
 }

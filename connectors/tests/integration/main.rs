@@ -12,6 +12,7 @@ mod chain_replay;
 mod chain_s3;
 mod chain_tamper;
 mod chain_topic;
+mod chain_upgrade;
 mod files_sources;
 mod kafka_settings_brokers;
 mod kafka_settings_local;

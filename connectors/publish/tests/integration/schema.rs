@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, UInt32Array};
 use arrow_schema::{Field, Schema};
 use delta_kernel::committer::FileSystemCommitter;
 use delta_kernel::schema::{DataType, StructField, StructType};
@@ -94,6 +94,23 @@ fn a_column_with_another_type_is_refused_and_nothing_is_committed() {
     });
     let error = site.publish().unwrap_err().to_string();
     assert!(error.contains("`version`"), "{error}");
+}
+
+#[test]
+fn files_of_before_and_after_an_upgrade_are_in_one_table_whose_numbers_are_long() {
+    let site = Site::new();
+    site.append(0, 0..3);
+    // Files of earlier versions have unsigned counts.
+    with_column(&site, 0, "redactions", |rows| {
+        Arc::new(UInt32Array::from(vec![1; rows]))
+    });
+    site.publish().unwrap();
+    site.append(0, 3..5);
+    let report = site.publish().unwrap();
+    assert_eq!(report.tables[1].columns, Vec::<String>::new());
+    let schema = site.snapshot(&site.table()).schema();
+    assert_eq!(schema.field("redactions").unwrap().data_type(), &DataType::LONG);
+    site.assert_rows(&[(0, 5)]);
 }
 
 /// Creates the table with these properties, and returns the error of publishing to it.
