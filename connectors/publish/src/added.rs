@@ -1,11 +1,8 @@
-//! The rows of a table's log that add files: path, size, time and statistics.
+//! A file of a chain, as a table's metadata describes it.
 
-use std::sync::Arc;
+use std::ops::Range;
 use std::time::SystemTime;
 
-use arrow_array::builder::{MapBuilder, MapFieldNames, StringBuilder};
-use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray, StructArray};
-use arrow_schema::{ArrowError, Field};
 use parquet::file::statistics::Statistics;
 
 use lethe_connectors::sink::{ChainId, FileHead};
@@ -13,8 +10,8 @@ use lethe_connectors::sink::{ChainId, FileHead};
 /// A file to add to a table.
 #[derive(Clone, Debug)]
 pub(crate) struct Added {
-    /// Its path in the table's log.
-    pub(crate) path: String,
+    /// Its name in the dataset.
+    pub(crate) name: String,
     /// Its size in bytes.
     pub(crate) size: u64,
     /// When it was written.
@@ -29,10 +26,10 @@ pub(crate) struct Added {
 
 impl Added {
     /// Describes a file whose rows lie in `offsets`, end excluded. Statistics of the file narrow them.
-    pub(crate) fn of(base: &str, head: &FileHead, chain: &ChainId, offsets: std::ops::Range<i64>) -> Self {
+    pub(crate) fn of(head: &FileHead, chain: &ChainId, offsets: Range<i64>) -> Self {
         let rows = head.metadata.file_metadata().num_rows();
         Self {
-            path: format!("{base}{}", crate::place::encode(&head.name)),
+            name: head.name.clone(),
             size: head.size,
             modified: head.modified,
             chain: chain.clone(),
@@ -60,72 +57,4 @@ fn bounds(head: &FileHead) -> Option<(i64, i64)> {
         }));
     }
     bounds
-}
-
-/// Returns the rows as the kernel takes them.
-///
-/// Statistics are those of `topic`, `partition` and `offset`, which no row lacks. No other column has any, so that no
-/// value that comes from a note is in the log.
-pub(crate) fn rows(files: &[Added]) -> Result<RecordBatch, ArrowError> {
-    let texts = |of: fn(&Added) -> &str| -> ArrayRef {
-        Arc::new(StringArray::from_iter_values(files.iter().map(of)))
-    };
-    let numbers =
-        |of: fn(&Added) -> i64| -> ArrayRef { Arc::new(Int64Array::from_iter_values(files.iter().map(of))) };
-    let topics = || texts(|file| &file.chain.topic);
-    let partitions = || -> ArrayRef {
-        Arc::new(Int32Array::from_iter_values(
-            files.iter().map(|file| file.chain.partition),
-        ))
-    };
-    let values = |offsets: ArrayRef| {
-        structs([
-            ("topic", topics()),
-            ("partition", partitions()),
-            ("offset", offsets),
-        ])
-    };
-    let none = || numbers(|_| 0);
-    let stats = structs([
-        ("numRecords", numbers(|file| file.rows.cast_signed())),
-        ("minValues", values(numbers(|file| file.offsets.0))),
-        ("maxValues", values(numbers(|file| file.offsets.1))),
-        (
-            "nullCount",
-            structs([("topic", none()), ("partition", none()), ("offset", none())]),
-        ),
-    ]);
-    let names = MapFieldNames {
-        entry: "key_value".to_owned(),
-        key: "key".to_owned(),
-        value: "value".to_owned(),
-    };
-    let mut partition_values = MapBuilder::new(Some(names), StringBuilder::new(), StringBuilder::new());
-    for _ in files {
-        partition_values.append(true)?;
-    }
-    let columns: [(&str, ArrayRef); 5] = [
-        ("path", texts(|file| &file.path)),
-        ("partitionValues", Arc::new(partition_values.finish())),
-        ("size", numbers(|file| file.size.cast_signed())),
-        ("modificationTime", numbers(|file| millis(file.modified))),
-        ("stats", stats),
-    ];
-    RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, name == "stats")))
-}
-
-fn structs<const N: usize>(columns: [(&str, ArrayRef); N]) -> ArrayRef {
-    let columns = columns.map(|(name, column)| {
-        (
-            Arc::new(Field::new(name, column.data_type().clone(), true)),
-            column,
-        )
-    });
-    Arc::new(StructArray::from(columns.to_vec()))
-}
-
-/// Returns a time in ms since 1970.
-fn millis(time: SystemTime) -> i64 {
-    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use delta_kernel::schema::StructField;
-use lethe_connectors::sink::{ChainError, ChainId, read_head, read_notes_head};
+use arrow_schema::{Schema, SchemaRef};
+use lethe_connectors::sink::{ChainError, ChainId, FileHead, read_head, read_notes_head};
 use lethe_connectors::store::Store;
+use parquet::arrow::parquet_to_arrow_schema;
 
 use crate::PublishError;
 use crate::added::Added;
-use crate::columns::columns;
 
 /// What of a dataset a table holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -26,7 +26,7 @@ pub(crate) struct Step {
     first: i64,
     next: i64,
     /// `None` if it has no rows.
-    added: Option<(Added, Arc<[StructField]>)>,
+    added: Option<(Added, SchemaRef)>,
 }
 
 /// A chain, and the files of it that were read so far and may not be published.
@@ -62,13 +62,11 @@ impl Pending {
     /// read files again that it has read.
     ///
     /// # Errors
-    /// [`PublishError::Column`] if Delta has no type for a column; [`PublishError::Chain`] if a file is damaged or
-    /// missing.
+    /// [`PublishError::Chain`] if a file is damaged or missing.
     pub(crate) async fn read(
         &mut self,
         store: &dyn Store,
         content: Content,
-        base: &str,
         published: i64,
         limit: usize,
     ) -> Result<(), PublishError> {
@@ -89,14 +87,14 @@ impl Pending {
             };
             let head = head.filter(|head| head.metadata.file_metadata().num_rows() > 0);
             let added = head.map(|head| {
-                let columns = columns(&head)?;
+                let schema = schema(&head)?;
                 let before = self.steps.iter().rev().find_map(|step| step.added.as_ref());
                 // Files of one version of the program have the same columns.
-                let columns = match before {
-                    Some((_, before)) if **before == *columns => Arc::clone(before),
-                    _ => Arc::from(columns),
+                let schema = match before {
+                    Some((_, before)) if **before == schema => Arc::clone(before),
+                    _ => Arc::new(schema),
                 };
-                Ok::<_, PublishError>((Added::of(base, &head, &self.chain, range), columns))
+                Ok::<_, PublishError>((Added::of(&head, &self.chain, range), schema))
             });
             self.steps.push(Step {
                 first: footer.first,
@@ -132,7 +130,7 @@ impl Pending {
 
 impl Step {
     /// Returns what the file adds to a table; `None` if it has no rows.
-    pub(crate) fn added(&self) -> Option<&(Added, Arc<[StructField]>)> {
+    pub(crate) fn added(&self) -> Option<&(Added, SchemaRef)> {
         self.added.as_ref()
     }
 
@@ -144,4 +142,17 @@ impl Step {
 
 fn broken(file: String, next: i64, found: String) -> PublishError {
     PublishError::Chain(ChainError::Broken { file, next, found })
+}
+
+/// Returns the columns of a file, without the writer's hints, so that types are those that other readers see.
+///
+/// # Errors
+/// [`PublishError::Column`] if a column has a type that only Parquet has.
+pub(crate) fn schema(file: &FileHead) -> Result<Schema, PublishError> {
+    let schema = file.metadata.file_metadata().schema_descr();
+    parquet_to_arrow_schema(schema, None).map_err(|_| PublishError::Column {
+        file: file.name.clone(),
+        column: String::new(),
+        why: "the schema of the file cannot be read".to_owned(),
+    })
 }

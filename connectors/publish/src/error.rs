@@ -28,6 +28,17 @@ pub enum PublishError {
         /// The dataset.
         dataset: String,
     },
+    /// The removal of orphan files would delete the dataset.
+    #[error(
+        "{dataset} lies in the location of the table {table}, where the removal of orphan files deletes each file that the table \
+         does not name, among them files that are not published yet; move the dataset out of it"
+    )]
+    Orphans {
+        /// The table.
+        table: String,
+        /// The dataset.
+        dataset: String,
+    },
     /// The table lies in the dataset.
     #[error(
         "the table {table} lies in the dataset {dataset}; give it a place of its own, such as the folder that contains the dataset"
@@ -78,6 +89,34 @@ pub enum PublishError {
         /// The setting.
         why: String,
     },
+    /// The metadata of an Iceberg table cannot be read or written.
+    #[error("the table {table}: {file}: {why}")]
+    Metadata {
+        /// The table.
+        table: String,
+        /// The file.
+        file: String,
+        /// The problem.
+        why: String,
+    },
+    /// A catalogue did not answer as expected.
+    #[error("the table {table}: {why}")]
+    Catalogue {
+        /// The table.
+        table: String,
+        /// The problem.
+        why: String,
+        /// Whether a retry may help.
+        is_temporary: bool,
+    },
+    /// The settings of a catalogue are wrong.
+    #[error("the catalogue {catalogue}: {why}")]
+    Settings {
+        /// The catalogue.
+        catalogue: String,
+        /// The problem.
+        why: String,
+    },
     /// Other writers were always first.
     #[error(
         "the table {table} was changed by other writers in each of {attempts} attempts; publish again when they are done"
@@ -110,6 +149,7 @@ impl PublishError {
         match self {
             Self::Store(error) | Self::Chain(ChainError::Store(error)) => error.is_transient(),
             Self::Kernel { source, .. } => store_error(source).is_some_and(StoreError::is_transient),
+            Self::Catalogue { is_temporary, .. } => *is_temporary,
             _ => false,
         }
     }
@@ -120,7 +160,9 @@ impl PublishError {
             self,
             Self::Place { .. }
                 | Self::Vacuum { .. }
+                | Self::Orphans { .. }
                 | Self::Inside { .. }
+                | Self::Settings { .. }
                 | Self::NoChains { .. }
                 | Self::Table { .. }
         )

@@ -3,22 +3,36 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use clap::{Parser, ValueEnum};
-use lethe_publish::{Place, PublishError, Report, publish};
+use clap::{ArgGroup, Parser, ValueEnum};
+use lethe_publish::{
+    CatalogueSettings, IcebergTarget, Place, PublishError, Report, TableName, Target, publish,
+};
 use tracing_subscriber::EnvFilter;
 
-/// Register the files of a dataset's chains in a Delta table, without a copy; run again to add new ones
+/// Register the files of a dataset's chains in a Delta or Iceberg table, without a copy; run again to add new ones
 #[derive(Parser)]
 #[command(name = "lethe-publish", version)]
+#[command(group = ArgGroup::new("format").args(["delta", "iceberg"]).required(true))]
 struct Args {
     /// The dataset: its folder, or s3://BUCKET/PREFIX
     #[arg(value_name = "DATASET")]
     dataset: String,
     /// The Delta table of the notes: its folder, or s3://BUCKET/PREFIX; created if it does not exist
     #[arg(long, value_name = "TABLE")]
-    delta: String,
-    /// The Delta table of the audit; not published by default
+    delta: Option<String>,
+    /// The Iceberg table of the notes: NAMESPACE.TABLE with --catalog, else its folder, or s3://BUCKET/PREFIX; created if
+    /// it does not exist
+    #[arg(long, value_name = "TABLE")]
+    iceberg: Option<String>,
+    /// The address of the Iceberg REST catalog
+    #[arg(long, value_name = "URL", requires = "iceberg")]
+    catalog: Option<String>,
+    /// The warehouse, for a catalog that has several
+    #[arg(long, value_name = "NAME", requires = "catalog")]
+    warehouse: Option<String>,
+    /// The table of the audit, of the same format; not published by default
     #[arg(long, value_name = "TABLE")]
     audit_table: Option<String>,
     /// Print as JSON
@@ -84,16 +98,34 @@ impl Failure {
 fn run(args: &Args) -> Result<Report, Failure> {
     let place = |text: &str| Place::parse(text).map_err(Failure::Publish);
     let dataset = place(&args.dataset)?;
-    let table = place(&args.delta)?;
-    let audit = args.audit_table.as_deref().map(place).transpose()?;
+    let (notes, audit) = targets(args).map_err(Failure::Publish)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(Failure::Io)?;
-    let report = publish(runtime.handle(), &dataset, &table, audit.as_ref()).map_err(Failure::Publish)?;
+    let report = publish(runtime.handle(), &dataset, &notes, audit.as_ref()).map_err(Failure::Publish)?;
     // Requests that were given up may still run.
     runtime.shutdown_background();
     Ok(report)
+}
+
+/// Returns the tables of the notes and of the audit.
+fn targets(args: &Args) -> Result<(Target, Option<Target>), PublishError> {
+    let catalogue = args.catalog.as_deref();
+    let catalogue = catalogue.map(|url| CatalogueSettings::from_environment(url, args.warehouse.as_deref()));
+    let catalogue = catalogue.transpose()?.map(Arc::new);
+    let target = |table: &str| match (&args.delta, &catalogue) {
+        (Some(_), _) => Place::parse(table).map(Target::Delta),
+        (None, None) => Place::parse(table).map(|place| Target::Iceberg(IcebergTarget::Folder(place))),
+        (None, Some(catalogue)) => Ok(Target::Iceberg(IcebergTarget::Catalogue {
+            catalogue: Arc::clone(catalogue),
+            name: TableName::parse(table)?,
+        })),
+    };
+    let notes = args.delta.as_deref().or(args.iceberg.as_deref());
+    let audit = args.audit_table.as_deref().map(target).transpose()?;
+    // Clap has made sure of one.
+    Ok((target(notes.unwrap_or_default())?, audit))
 }
 
 fn print(args: &Args, report: &Report) -> Result<(), Failure> {

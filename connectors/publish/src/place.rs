@@ -55,6 +55,22 @@ impl Place {
         Ok(Self::Folder(path))
     }
 
+    /// Parses a location in the metadata of an Iceberg table. Engines write the same one in several ways.
+    ///
+    /// # Errors
+    /// [`PublishError::Place`].
+    pub(crate) fn of_location(location: &str) -> Result<Self, PublishError> {
+        let path = ["file://", "file:"]
+            .iter()
+            .find_map(|scheme| location.strip_prefix(scheme))
+            .filter(|path| path.starts_with('/'));
+        match (path, location.strip_prefix("s3a://")) {
+            (Some(path), _) => Self::parse(path),
+            (None, Some(rest)) => Self::parse(&format!("s3://{rest}")),
+            (None, None) => Self::parse(location),
+        }
+    }
+
     /// Opens the place as a store. Keys, region and endpoint of a bucket come from the environment.
     ///
     /// # Errors
@@ -74,6 +90,33 @@ impl Place {
             }
         };
         Ok(config.build()?)
+    }
+
+    /// Returns the place as a location in the metadata of an Iceberg table, without `/` at its end. Nothing in it is
+    /// encoded.
+    pub(crate) fn location(&self) -> String {
+        match self {
+            Self::Folder(path) => format!("file://{}", path.to_str().unwrap_or_default()),
+            Self::Bucket { bucket, prefix } => {
+                format!("s3://{bucket}/{prefix}").trim_end_matches('/').to_owned()
+            }
+        }
+    }
+
+    /// Checks that neither this place of an Iceberg table nor the dataset lies in the other one.
+    ///
+    /// # Errors
+    /// [`PublishError::Inside`] or [`PublishError::Orphans`].
+    pub(crate) fn check_apart(&self, dataset: &Self) -> Result<(), PublishError> {
+        let (uri, dataset_uri) = (self.uri(), dataset.uri());
+        let (table, dataset) = (self.to_string(), dataset.to_string());
+        if uri.starts_with(&dataset_uri) {
+            return Err(PublishError::Inside { table, dataset });
+        }
+        match dataset_uri.starts_with(&uri) {
+            true => Err(PublishError::Orphans { table, dataset }),
+            false => Ok(()),
+        }
     }
 
     /// Returns the place as a URI that ends with `/` (RFC 3986).

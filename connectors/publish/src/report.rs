@@ -20,7 +20,8 @@ pub struct TableReport {
     pub table: String,
     /// What it holds.
     pub content: Content,
-    /// Its version now; `None` if it does not exist, since there is no row to publish.
+    /// The number of its state now: the version of a Delta table, the sequence number of an Iceberg table. `None` if the
+    /// table does not exist, since there is no row to publish.
     pub version: Option<u64>,
     /// The number of chains of the dataset.
     pub chains: u64,
@@ -38,6 +39,25 @@ pub struct TableReport {
     pub conflicts: u64,
     /// Names of the columns that were added to the table after its creation.
     pub columns: Vec<String>,
+}
+
+impl TableReport {
+    /// Describes a table before anything is done to it.
+    pub(crate) fn new(table: &str, content: Content, chains: u64) -> Self {
+        Self {
+            table: table.to_owned(),
+            content,
+            version: None,
+            chains,
+            files: 0,
+            rows: 0,
+            bytes: 0,
+            renewed: 0,
+            commits: 0,
+            conflicts: 0,
+            columns: Vec::new(),
+        }
+    }
 }
 
 impl fmt::Display for Report {

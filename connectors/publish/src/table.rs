@@ -1,52 +1,73 @@
-//! A Delta table: its state, and commits to it.
+//! What publishing needs of a table, whatever its format.
 
-use std::sync::Arc;
+use arrow_schema::Schema;
 
-use delta_kernel::committer::FileSystemCommitter;
-use delta_kernel::engine::arrow_data::ArrowEngineData;
-use delta_kernel::schema::{StructField, StructType};
-use delta_kernel::table_features::ColumnMappingMode;
-use delta_kernel::transaction::create_table::create_table;
-use delta_kernel::transaction::{CommitResult, UpdateTableOperation};
-use delta_kernel::{KernelError, Snapshot, SnapshotRef};
-use delta_kernel_default_engine::executor::tokio::TokioMultiThreadExecutor;
-use delta_kernel_default_engine::{DefaultEngine, DefaultEngineBuilder};
-use lethe_connectors::store::{Store, crash};
-use tokio::runtime::Handle;
+use crate::PublishError;
+use crate::added::Added;
 
-use crate::added::{self, Added};
-use crate::object_store::KernelStore;
-use crate::{Place, PublishError};
+/// A place of a table, which need not exist.
+pub(crate) trait Table {
+    /// The state of the table when it was read.
+    type State;
+    /// Columns to add to the table.
+    type Columns: Default;
 
-/// The table's place for the kernel: names of the table's store follow the last slash.
-const ROOT: &str = "lethe:///";
-/// The name of the writer in the table's history.
-const WRITER: &str = concat!("lethe/", env!("CARGO_PKG_VERSION"));
-/// The number of commits after which a checkpoint is due, unless the table says otherwise. Delta's own default.
-const CHECKPOINT_INTERVAL: u64 = 10;
-/// Properties of a table that Lethe creates. Rows are only added, and a file that a foreign operation takes out of the
-/// table is not deleted: it is a file of a chain.
-const PROPERTIES: [(&str, &str); 2] = [
-    ("delta.appendOnly", "true"),
-    ("delta.deletedFileRetentionDuration", "interval 36500 days"),
-];
+    /// Returns the table's place or name.
+    fn name(&self) -> &str;
 
-/// A Delta table in a store.
-pub(crate) struct Table {
-    store: Arc<dyn Store>,
-    engine: DefaultEngine<TokioMultiThreadExecutor>,
-    name: String,
-    runtime: Handle,
+    /// Reads the table; `None` if it does not exist.
+    ///
+    /// # Errors
+    /// [`PublishError::Table`] if it has a setting with which Lethe does not write; else the error of the store, the
+    /// catalogue or the format's library.
+    fn load(&self) -> Result<Option<Self::State>, PublishError>;
+
+    /// Returns the number of the state: a table's first has the lowest.
+    fn version(state: &Self::State) -> u64;
+
+    /// Returns the published end of a chain, by the chain's name in tables.
+    ///
+    /// # Errors
+    /// If the table is damaged.
+    fn published(&self, state: &Self::State, chain: &str) -> Result<Option<i64>, PublishError>;
+
+    /// Compares a file's columns with those of the table (`None`: of a new one) and with the ones to add, and adds the
+    /// new ones to these.
+    ///
+    /// # Errors
+    /// [`PublishError::Column`] for any other difference.
+    fn fit(
+        &self,
+        state: Option<&Self::State>,
+        new: &mut Self::Columns,
+        file: &str,
+        schema: &Schema,
+    ) -> Result<(), PublishError>;
+
+    /// Returns the names of columns.
+    fn names(columns: &Self::Columns) -> Vec<String>;
+
+    /// Creates the table with these columns and no rows. Nothing happens if another writer created it.
+    ///
+    /// # Errors
+    /// As [`Table::load`].
+    fn create(&self, columns: Self::Columns) -> Result<(), PublishError>;
+
+    /// Makes one commit on top of the state, or none if the table has another state by now.
+    ///
+    /// # Errors
+    /// As [`Table::load`]. The commit may exist nevertheless.
+    fn commit(&self, state: &Self::State, commit: Commit<Self::Columns>) -> Result<Ended, PublishError>;
 }
 
 /// What one commit adds to a table.
 #[derive(Debug, Default)]
-pub(crate) struct Commit {
+pub(crate) struct Commit<C> {
     /// New columns.
-    pub(crate) columns: Vec<StructField>,
+    pub(crate) columns: C,
     /// New files.
     pub(crate) files: Vec<Added>,
-    /// The published ends of chains: application id and next offset.
+    /// The published ends of chains: the chain's name in tables, and the next offset.
     pub(crate) ends: Vec<(String, i64)>,
     /// Whether the rows are new. Otherwise the files are in the table already, and have other sizes now.
     pub(crate) data_change: bool,
@@ -54,194 +75,10 @@ pub(crate) struct Commit {
 
 /// How a commit ended.
 pub(crate) enum Ended {
-    /// It is in the table's log. Holds the new state and the number of commits since the last checkpoint.
-    Committed(Option<SnapshotRef>, u64),
+    /// It is in the table, whose state has this number now.
+    Committed(u64),
     /// Another writer's commit took its place; nothing was committed.
     Conflict,
-    /// It may be in the table's log or not.
+    /// It may be in the table or not.
     Unknown(PublishError),
-}
-
-impl Table {
-    /// Opens the place of a table, which need not exist.
-    ///
-    /// # Errors
-    /// The store's error.
-    pub(crate) fn open(place: &Place, runtime: &Handle) -> Result<Self, PublishError> {
-        let store = place.open()?;
-        let executor = Arc::new(TokioMultiThreadExecutor::new(runtime.clone()));
-        let kernel_store = Arc::new(KernelStore::new(Arc::clone(&store)));
-        Ok(Self {
-            store,
-            engine: DefaultEngineBuilder::new(kernel_store)
-                .with_task_executor(executor)
-                .build(),
-            name: place.to_string(),
-            runtime: runtime.clone(),
-        })
-    }
-
-    /// Returns the table's state now; `None` if there is no table.
-    ///
-    /// # Errors
-    /// [`PublishError::Table`] if it has a setting with which Lethe does not write; the kernel's error if it has a
-    /// feature that the kernel does not know.
-    pub(crate) fn load(&self) -> Result<Option<SnapshotRef>, PublishError> {
-        let log = self
-            .runtime
-            .block_on(self.store.list_page("_delta_log", None, 1))?;
-        if log.is_empty() {
-            return Ok(None);
-        }
-        let snapshot = Snapshot::builder_for(ROOT).build(&self.engine);
-        let snapshot = snapshot.map_err(|error| self.kernel(error))?;
-        self.check(&snapshot)?;
-        Ok(Some(snapshot))
-    }
-
-    /// Refuses settings that change what a file of a chain means, or that make the table forget what is published.
-    fn check(&self, snapshot: &SnapshotRef) -> Result<(), PublishError> {
-        let refuse = |why: &str| {
-            Err(PublishError::Table {
-                table: self.name.clone(),
-                why: why.to_owned(),
-            })
-        };
-        let properties = snapshot.table_properties();
-        if properties.set_transaction_retention_duration.is_some() {
-            return refuse(
-                "forgets which offsets are published (`delta.setTransactionRetentionDuration`), so that rows would be added twice",
-            );
-        }
-        if properties
-            .column_mapping_mode
-            .is_some_and(|mode| mode != ColumnMappingMode::None)
-        {
-            return refuse(
-                "renames columns (`delta.columnMapping.mode`), and files of chains have the columns' own names",
-            );
-        }
-        Ok(())
-    }
-
-    /// Creates the table with these columns and no rows. Nothing happens if another writer created it.
-    ///
-    /// # Errors
-    /// The kernel's error.
-    pub(crate) fn create(&self, columns: &[StructField]) -> Result<(), PublishError> {
-        let schema = StructType::try_new(columns.iter().cloned()).map_err(|error| self.kernel(error))?;
-        let built = create_table(ROOT, Arc::new(schema), WRITER, false)
-            .with_table_properties(PROPERTIES)
-            .build(&self.engine, Box::new(FileSystemCommitter::new()));
-        let built = match built {
-            Err(KernelError::TableAlreadyExistsAtPath(_)) => return Ok(()),
-            built => built.map_err(|error| self.kernel(error))?,
-        };
-        match built.commit(&self.engine).map_err(|error| self.kernel(error))? {
-            CommitResult::Committed(_) => crash::point("table_created"),
-            CommitResult::Conflicted(_) => {}
-            CommitResult::Retryable(retryable) => return Err(self.kernel(retryable.error)),
-        }
-        Ok(())
-    }
-
-    /// Returns the schema of a table without columns.
-    ///
-    /// # Errors
-    /// The kernel's error.
-    pub(crate) fn no_columns(&self) -> Result<StructType, PublishError> {
-        StructType::try_new([]).map_err(|error| self.kernel(error))
-    }
-
-    /// Returns the published end of a chain.
-    ///
-    /// # Errors
-    /// The kernel's error.
-    pub(crate) fn published(
-        &self,
-        snapshot: &SnapshotRef,
-        app_id: &str,
-    ) -> Result<Option<i64>, PublishError> {
-        let found = snapshot.get_app_id_version(app_id, &self.engine);
-        found.map_err(|error| self.kernel(error))
-    }
-
-    /// Commits to the version after the snapshot's.
-    ///
-    /// # Errors
-    /// The kernel's error, also if the table has a feature that the kernel cannot write. The commit may exist
-    /// nevertheless if the error came after it.
-    pub(crate) fn commit(&self, snapshot: &SnapshotRef, commit: Commit) -> Result<Ended, PublishError> {
-        let operation = match commit.data_change {
-            true => UpdateTableOperation::StreamingUpdate,
-            false => UpdateTableOperation::Custom("LETHE ERASE".to_owned()),
-        };
-        let mut builder = Arc::clone(snapshot).update_table(operation, WRITER, commit.data_change);
-        for column in commit.columns {
-            builder = builder.add_column(column);
-        }
-        for (app_id, end) in commit.ends {
-            builder = builder.with_transaction_id(app_id, end);
-        }
-        let built = builder.build(&self.engine, Box::new(FileSystemCommitter::new()));
-        let mut transaction = built.map_err(|error| self.kernel(error))?;
-        if !transaction.logical_partition_columns().is_empty() {
-            return Err(PublishError::Table {
-                table: self.name.clone(),
-                why: "is partitioned, and files of chains are not".to_owned(),
-            });
-        }
-        if !commit.files.is_empty() {
-            let rows = added::rows(&commit.files).map_err(|error| self.kernel(error.into()))?;
-            transaction.add_files(Box::new(ArrowEngineData::new(rows)));
-        }
-        match transaction.commit(&self.engine) {
-            Ok(CommitResult::Committed(committed)) => {
-                crash::point("committed");
-                let since = committed.post_commit_stats().commits_since_checkpoint;
-                Ok(Ended::Committed(committed.post_commit_snapshot().cloned(), since))
-            }
-            Ok(CommitResult::Conflicted(_)) => Ok(Ended::Conflict),
-            Ok(CommitResult::Retryable(retryable)) => Ok(Ended::Unknown(self.kernel(retryable.error))),
-            Err(error) => match self.kernel(error) {
-                error if error.is_temporary() => Ok(Ended::Unknown(error)),
-                error => Err(error),
-            },
-        }
-    }
-
-    /// Writes a checkpoint if one is due after `since` commits, so that readers need not read the whole log, and
-    /// returns whether it did. The table is complete without it: a failure is logged.
-    pub(crate) fn checkpoint(&self, snapshot: &SnapshotRef, since: u64) -> bool {
-        let interval = snapshot.table_properties().checkpoint_interval;
-        if since < interval.map_or(CHECKPOINT_INTERVAL, std::num::NonZero::get) {
-            return false;
-        }
-        match snapshot.checkpoint(&self.engine, None) {
-            Ok(_) => {
-                crash::point("checkpoint_written");
-                true
-            }
-            Err(error) => {
-                tracing::warn!(
-                    "{}: cannot write a checkpoint ({error}); the table is complete without it",
-                    self.name
-                );
-                false
-            }
-        }
-    }
-
-    /// Adds the table to an error of the kernel.
-    fn kernel(&self, source: KernelError) -> PublishError {
-        PublishError::Kernel {
-            table: self.name.clone(),
-            source: Box::new(source),
-        }
-    }
-
-    /// Returns the table's place.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
 }

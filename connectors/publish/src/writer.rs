@@ -1,10 +1,10 @@
 //! The loop that brings a table up to date with a dataset.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use delta_kernel::SnapshotRef;
-use delta_kernel::schema::{StructField, StructType};
+use arrow_schema::SchemaRef;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use lethe_connectors::erase::Replaced;
 use lethe_connectors::sink::{ChainId, find_chains, read_head};
@@ -13,12 +13,12 @@ use lethe_core::Backoff;
 use tokio::runtime::Handle;
 
 use crate::added::Added;
-use crate::chain::{Content, Pending, Step};
-use crate::columns::{columns, fit};
-use crate::place::base;
+use crate::chain::{Content, Pending, Step, schema};
+use crate::delta::DeltaTable;
+use crate::iceberg::IcebergTable;
 use crate::report::{Report, TableReport};
 use crate::table::{Commit, Ended, Table};
-use crate::{Place, PublishError};
+use crate::{Place, PublishError, Target};
 
 /// The maximum number of files of a commit: one is read into memory as a whole, by this program and by readers.
 const FILES_PER_COMMIT: usize = 10_000;
@@ -35,73 +35,84 @@ const ATTEMPTS: u32 = 20;
 pub fn publish(
     runtime: &Handle,
     dataset: &Place,
-    table: &Place,
-    audit_table: Option<&Place>,
+    notes: &Target,
+    audit: Option<&Target>,
 ) -> Result<Report, PublishError> {
-    let mut places = vec![(Content::Notes, table, base(table, dataset)?)];
-    if let Some(audit) = audit_table {
-        places.insert(0, (Content::Audit, audit, base(audit, dataset)?));
+    for target in audit.into_iter().chain([notes]) {
+        target.check(dataset)?;
     }
-    let store = dataset.open()?;
-    let chains = runtime.block_on(find_chains(store.as_ref()))?;
+    let source = Source {
+        runtime,
+        store: dataset.open()?,
+    };
+    let chains = runtime.block_on(find_chains(source.store.as_ref()))?;
     if chains.is_empty() {
         return Err(PublishError::NoChains {
             dataset: dataset.to_string(),
         });
     }
+    let tables = audit.map(|audit| (Content::Audit, audit));
+    let tables = tables.into_iter().chain([(Content::Notes, notes)]);
     let mut report = Report {
         dataset: dataset.to_string(),
         tables: Vec::new(),
     };
-    for (content, place, base) in places {
-        let open = stream::iter(chains.iter().cloned())
-            .map(|chain| Pending::open(store.as_ref(), chain))
-            .buffered(AT_ONCE)
-            .try_collect();
-        let writer = Writer {
-            runtime,
-            dataset: Arc::clone(&store),
-            table: Table::open(place, runtime)?,
-            content,
-            base,
-            chains: runtime.block_on(open)?,
-            report: TableReport {
-                table: place.to_string(),
-                content,
-                version: None,
-                chains: chains.len() as u64,
-                files: 0,
-                rows: 0,
-                bytes: 0,
-                renewed: 0,
-                commits: 0,
-                conflicts: 0,
-                columns: Vec::new(),
-            },
-        };
-        report.tables.push(writer.run()?);
+    for (content, target) in tables {
+        report.tables.push(match target {
+            Target::Delta(place) => {
+                let table = DeltaTable::open(place, dataset, runtime)?;
+                Writer::open(&source, table, content, &chains)?.run()?
+            }
+            Target::Iceberg(target) => {
+                let table = IcebergTable::open(target, dataset, content, runtime)?;
+                Writer::open(&source, table, content, &chains)?.run()?
+            }
+        });
     }
     Ok(report)
 }
 
-/// Brings one table up to date.
-struct Writer<'a> {
+/// A dataset.
+struct Source<'a> {
     runtime: &'a Handle,
-    dataset: Arc<dyn Store>,
-    table: Table,
+    store: Arc<dyn Store>,
+}
+
+/// Brings one table up to date.
+struct Writer<'a, T> {
+    source: &'a Source<'a>,
+    table: T,
     content: Content,
-    base: String,
     chains: Vec<Pending>,
     report: TableReport,
 }
 
 /// A commit to make, and whether it completes the work.
-struct Work {
-    commit: Commit,
+struct Work<C> {
+    commit: Commit<C>,
     is_last: bool,
 }
 
-impl Writer<'_> {
+impl<'a, T: Table> Writer<'a, T> {
+    fn open(
+        source: &'a Source<'a>,
+        table: T,
+        content: Content,
+        chains: &BTreeSet<ChainId>,
+    ) -> Result<Self, PublishError> {
+        let open = stream::iter(chains.iter().cloned())
+            .map(|chain| Pending::open(source.store.as_ref(), chain))
+            .buffered(AT_ONCE)
+            .try_collect();
+        Ok(Self {
+            chains: source.runtime.block_on(open)?,
+            report: TableReport::new(table.name(), content, chains.len() as u64),
+            source,
+            table,
+            content,
+        })
+    }
+
     fn run(mut self) -> Result<TableReport, PublishError> {
         let mut backoff = Backoff::new(self.table.name())
             .between(Duration::from_millis(50), Duration::from_secs(5))
@@ -138,13 +149,13 @@ impl Writer<'_> {
 
     /// Reads the table and the dataset, and makes at most one commit.
     fn round(&mut self) -> Result<Round, PublishError> {
-        let Some(snapshot) = self.table.load()? else {
+        let Some(state) = self.table.load()? else {
             return self.create();
         };
-        self.report.version = Some(snapshot.version());
-        let work = match self.renewals(&snapshot)? {
+        self.report.version = Some(T::version(&state));
+        let work = match self.renewals(&state)? {
             Some(work) => work,
-            None => match self.additions(&snapshot)? {
+            None => match self.additions(&state)? {
                 Some(work) => work,
                 None => return Ok(Round::Done),
             },
@@ -157,15 +168,10 @@ impl Writer<'_> {
             rows += file.rows;
             bytes += file.size;
         }
-        let names: Vec<String> = commit.columns.iter().map(|column| column.name.clone()).collect();
+        let names = T::names(&commit.columns);
         let (new, ends) = (commit.data_change, commit.ends.clone());
-        match self.table.commit(&snapshot, commit)? {
-            Ended::Committed(now, since) => {
-                self.report.version = Some(snapshot.version() + 1);
-                if let Some(now) = now {
-                    self.table.checkpoint(&now, since);
-                }
-            }
+        match self.table.commit(&state, commit)? {
+            Ended::Committed(version) => self.report.version = Some(version),
             Ended::Conflict => return Ok(Round::Conflict),
             // The answer is in the table.
             Ended::Unknown(error) => match self.has(&ends)? {
@@ -188,11 +194,11 @@ impl Writer<'_> {
 
     /// Returns whether the table has these ends now.
     fn has(&self, ends: &[(String, i64)]) -> Result<bool, PublishError> {
-        let Some(snapshot) = self.table.load()? else {
+        let Some(state) = self.table.load()? else {
             return Ok(false);
         };
-        for (app_id, end) in ends {
-            if self.table.published(&snapshot, app_id)? != Some(*end) {
+        for (chain, end) in ends {
+            if self.table.published(&state, chain)? != Some(*end) {
                 return Ok(false);
             }
         }
@@ -202,24 +208,24 @@ impl Writer<'_> {
     /// Creates the table, unless there is no row for it.
     fn create(&mut self) -> Result<Round, PublishError> {
         self.read(&vec![0; self.chains.len()])?;
-        let mut columns = Vec::new();
-        self.fit(&self.table.no_columns()?, &mut columns)?;
-        if columns.is_empty() {
+        let mut columns = T::Columns::default();
+        self.fit(None, &mut columns)?;
+        if T::names(&columns).is_empty() {
             return Ok(Round::Done);
         }
-        self.table.create(&columns)?;
+        self.table.create(columns)?;
         Ok(Round::More)
     }
 
     /// Returns the commit of the files that the table does not have.
-    fn additions(&mut self, snapshot: &SnapshotRef) -> Result<Option<Work>, PublishError> {
-        let published = self.published(snapshot)?;
+    fn additions(&mut self, state: &T::State) -> Result<Option<Work<T::Columns>>, PublishError> {
+        let published = self.published(state)?;
         self.read(&published)?;
         let mut commit = Commit {
             data_change: true,
             ..Commit::default()
         };
-        self.fit(&snapshot.schema(), &mut commit.columns)?;
+        self.fit(Some(state), &mut commit.columns)?;
         for chain in &self.chains {
             let files = chain.steps().iter().filter_map(Step::added);
             commit.files.extend(files.map(|(added, _)| added.clone()));
@@ -234,22 +240,22 @@ impl Writer<'_> {
     }
 
     /// Returns the commit of the table's files that erasures replaced since the last one, or nothing.
-    fn renewals(&mut self, snapshot: &SnapshotRef) -> Result<Option<Work>, PublishError> {
-        let store = self.dataset.as_ref();
-        let Some(id) = self.runtime.block_on(Replaced::id(store))? else {
+    fn renewals(&mut self, state: &T::State) -> Result<Option<Work<T::Columns>>, PublishError> {
+        let (store, runtime) = (self.source.store.as_ref(), self.source.runtime);
+        let Some(id) = runtime.block_on(Replaced::id(store))? else {
             return Ok(None);
         };
         let app_id = format!("lethe:{id}:erased");
-        let done = self.table.published(snapshot, &app_id)?.unwrap_or(0);
+        let done = self.table.published(state, &app_id)?.unwrap_or(0);
         let done = u32::try_from(done).unwrap_or(u32::MAX);
-        let replaced = self.runtime.block_on(Replaced::since(store, done))?;
+        let replaced = runtime.block_on(Replaced::since(store, done))?;
         if let Some(record) = replaced.unfinished {
             return Err(PublishError::Unfinished { record });
         }
         if replaced.next == done {
             return Ok(None);
         }
-        let published = self.published(snapshot)?;
+        let published = self.published(state)?;
         let mut commit = Commit {
             ends: vec![(app_id, i64::from(replaced.next))],
             ..Commit::default()
@@ -266,11 +272,10 @@ impl Writer<'_> {
             if known.is_none_or(|(_, published)| first >= *published) {
                 continue;
             }
-            let head = self.runtime.block_on(read_head(store, &name))?;
-            fit(&snapshot.schema(), &mut commit.columns, &name, &columns(&head)?)?;
-            commit
-                .files
-                .push(Added::of(&self.base, &head, &chain, first..first + 1));
+            let head = runtime.block_on(read_head(store, &name))?;
+            self.table
+                .fit(Some(state), &mut commit.columns, &name, &schema(&head)?)?;
+            commit.files.push(Added::of(&head, &chain, first..first + 1));
         }
         Ok(Some(Work {
             commit,
@@ -279,19 +284,19 @@ impl Writer<'_> {
     }
 
     /// Returns the published end of each chain.
-    fn published(&self, snapshot: &SnapshotRef) -> Result<Vec<i64>, PublishError> {
-        let end = |chain: &Pending| Ok(self.table.published(snapshot, &chain.app_id)?.unwrap_or(0));
+    fn published(&self, state: &T::State) -> Result<Vec<i64>, PublishError> {
+        let end = |chain: &Pending| Ok(self.table.published(state, &chain.app_id)?.unwrap_or(0));
         self.chains.iter().map(end).collect()
     }
 
     /// Reads the files of each chain from its published end on.
     fn read(&mut self, published: &[i64]) -> Result<(), PublishError> {
-        let (store, content, base, limit) = (self.dataset.as_ref(), self.content, &self.base, self.limit());
+        let (store, content, limit) = (self.source.store.as_ref(), self.content, self.limit());
         let read = stream::iter(self.chains.iter_mut().zip(published))
-            .map(|(chain, from)| chain.read(store, content, base, *from, limit))
+            .map(|(chain, from)| chain.read(store, content, *from, limit))
             .buffer_unordered(AT_ONCE)
             .try_collect::<()>();
-        self.runtime.block_on(read)
+        self.source.runtime.block_on(read)
     }
 
     /// Returns the maximum number of files of a chain in one commit.
@@ -300,14 +305,14 @@ impl Writer<'_> {
     }
 
     /// Compares the columns of the files that were read with those of the table.
-    fn fit(&self, table: &StructType, new: &mut Vec<StructField>) -> Result<(), PublishError> {
+    fn fit(&self, state: Option<&T::State>, new: &mut T::Columns) -> Result<(), PublishError> {
         for chain in &self.chains {
-            let mut last: Option<&Arc<[StructField]>> = None;
-            for (added, columns) in chain.steps().iter().filter_map(Step::added) {
-                if last.is_none_or(|last| !Arc::ptr_eq(last, columns)) {
-                    fit(table, new, &added.path, columns)?;
+            let mut last: Option<&SchemaRef> = None;
+            for (added, schema) in chain.steps().iter().filter_map(Step::added) {
+                if last.is_none_or(|last| !Arc::ptr_eq(last, schema)) {
+                    self.table.fit(state, new, &added.name, schema)?;
                 }
-                last = Some(columns);
+                last = Some(schema);
             }
         }
         Ok(())

@@ -19,9 +19,19 @@ pub const ERASURE_POINTS: [&str; 5] = [
     "files_erased",
 ];
 
-/// Additional points of publishing to a table, in order. Each write to the table's log also passes
+/// Additional points of publishing to a Delta table, in order. Each write to the table's log also passes
 /// `temporary_written` and `linked`.
-pub const PUBLISH_POINTS: [&str; 4] = ["table_created", "files_found", "committed", "checkpoint_written"];
+pub const DELTA_POINTS: [&str; 4] = ["table_created", "files_found", "committed", "checkpoint_written"];
+
+/// Additional points of publishing to an Iceberg table, in order. Each file of metadata that Lethe writes also passes
+/// `temporary_written` and `linked`.
+pub const ICEBERG_POINTS: [&str; 5] = [
+    "table_created",
+    "files_found",
+    "manifest_written",
+    "manifest_list_written",
+    "committed",
+];
 
 /// Kills the process like `kill -9` if the environment variable `LETHE_CRASH_AT` is `NAME`, or `NAME:N` at
 /// the N-th passage (from 1). Does nothing unless the crate is built with the feature `fault-injection`.
@@ -29,7 +39,7 @@ pub const PUBLISH_POINTS: [&str; 4] = ["table_created", "files_found", "committe
 pub fn point(name: &'static str) {
     use std::sync::atomic::{AtomicU64, Ordering};
     static PASSED: AtomicU64 = AtomicU64::new(0);
-    let lists = [POINTS.as_slice(), &ERASURE_POINTS, &PUBLISH_POINTS];
+    let lists = [POINTS.as_slice(), &ERASURE_POINTS, &DELTA_POINTS, &ICEBERG_POINTS];
     let is_listed = lists.iter().any(|points| points.contains(&name));
     debug_assert!(is_listed, "a point that is not listed");
     let Ok(wanted) = std::env::var("LETHE_CRASH_AT") else {

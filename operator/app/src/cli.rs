@@ -120,7 +120,7 @@ pub(crate) enum Command {
     Reveal(RevealArgs),
     /// Publish redacted messages from the output, in the format in which they arrived, to a topic or a folder
     Emit(EmitArgs),
-    /// Register the files of a dataset's chains in a Delta table, without a copy; run again to add new ones
+    /// Register the files of a dataset's chains in a Delta or Iceberg table, without a copy; run again to add new ones
     Publish(PublishDatasetArgs),
     /// Annotate JSON lines: documents in, the same documents with `spans` out
     ///

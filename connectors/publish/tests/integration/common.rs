@@ -18,7 +18,7 @@ use lethe_core::{
     Action, AuditBatch, Carried, CarriedField, Coordinates, Decision, LabelSet, MemberSet, NoteBatch,
     NoteEvent, Outcome, Record, RedactedBatch, Redactor, Span,
 };
-use lethe_publish::{Place, PublishError, Report, publish};
+use lethe_publish::{IcebergTarget, Place, PublishError, Report, Target, publish};
 use tokio::runtime::Runtime;
 
 /// A topic whose name is encoded in the names of files, and again in the table's log.
@@ -76,12 +76,29 @@ impl Site {
 
     pub(crate) fn publish(&self) -> Result<Report, PublishError> {
         let place = |path: PathBuf| Place::parse(path.to_str().unwrap()).unwrap();
-        let audit = place(self.audit_table());
+        let [notes, audit] = [self.table(), self.audit_table()].map(|path| Target::Delta(place(path)));
         publish(
             self.runtime.handle(),
             &place(self.dataset()),
-            &place(self.table()),
+            &notes,
             Some(&audit),
+        )
+    }
+
+    /// Returns the folder of an Iceberg table, which is not the one that the dataset lies in.
+    pub(crate) fn iceberg_table(&self) -> PathBuf {
+        self.root.path().join("iceberg")
+    }
+
+    /// Publishes the notes to an Iceberg table in a folder.
+    pub(crate) fn publish_iceberg(&self) -> Result<Report, PublishError> {
+        let place = |path: PathBuf| Place::parse(path.to_str().unwrap()).unwrap();
+        let table = IcebergTarget::Folder(place(self.iceberg_table()));
+        publish(
+            self.runtime.handle(),
+            &place(self.dataset()),
+            &Target::Iceberg(table),
+            None,
         )
     }
 

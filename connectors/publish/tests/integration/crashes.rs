@@ -8,7 +8,7 @@
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Stdio;
 
-use lethe_connectors::store::crash::PUBLISH_POINTS;
+use lethe_connectors::store::crash::DELTA_POINTS;
 
 use crate::common::Site;
 
@@ -47,7 +47,7 @@ fn schedule(point: &str, nth: usize, faults: &str) -> bool {
 
 #[test]
 fn a_program_killed_anywhere_adds_each_row_once() {
-    let own = PUBLISH_POINTS.map(|point| (point, 1..=2));
+    let own = DELTA_POINTS.map(|point| (point, 1..=2));
     // Each write to a table's log passes these: a commit, a checkpoint, and the hint to it.
     let stores = ["temporary_written", "linked"].map(|point| (point, 1..=4));
     let mut runs = 0;

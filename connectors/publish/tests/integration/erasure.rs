@@ -11,7 +11,7 @@ use crate::common::{Site, chain};
 const DIGEST: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 /// Replaces a file with the same rows in another encoding, so that it has another size; returns the new size.
-fn replace(site: &Site, name: &str) -> u64 {
+pub(crate) fn replace(site: &Site, name: &str) -> u64 {
     site.runtime.block_on(async {
         let reader = ParquetRecordBatchReaderBuilder::try_new(site.store.read(name).await.unwrap()).unwrap();
         let pairs = reader
@@ -40,7 +40,7 @@ fn create(site: &Site, name: &str, value: &serde_json::Value) {
     created.unwrap();
 }
 
-fn record(site: &Site, number: u32, files: &[&str]) {
+pub(crate) fn record(site: &Site, number: u32, files: &[&str]) {
     let files: Vec<_> = files
         .iter()
         .map(|path| {
@@ -55,7 +55,7 @@ fn record(site: &Site, number: u32, files: &[&str]) {
     create(site, &format!("erased/{number:06}.json"), &value);
 }
 
-fn complete(site: &Site, number: u32) {
+pub(crate) fn complete(site: &Site, number: u32) {
     create(
         site,
         &format!("erased/{number:06}-done.json"),

@@ -1,8 +1,11 @@
-//! Publishing from chains on disk, written by the real sink, and read back by other readers of Delta.
+//! Publishing from chains on disk, written by the real sink, and read back by other readers of Delta and Iceberg.
 
 mod common;
 mod crashes;
 mod erasure;
+mod iceberg;
+mod iceberg_catalogue;
+mod iceberg_crashes;
 mod other_writers;
 mod program;
 mod rows;

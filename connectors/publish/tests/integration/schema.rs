@@ -15,7 +15,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use crate::common::{Site, chain};
 
 /// Rewrites a file of a chain with another column in addition, or in place of the one with its name.
-fn with_column(site: &Site, first: i64, name: &str, column: impl Fn(usize) -> ArrayRef) {
+pub(crate) fn with_column(site: &Site, first: i64, name: &str, column: impl Fn(usize) -> ArrayRef) {
     let path = site.dataset().join(chain(0).notes_name(first));
     let bytes = bytes::Bytes::from(std::fs::read(&path).unwrap());
     let reader = ParquetRecordBatchReaderBuilder::try_new(bytes).unwrap();

@@ -2,11 +2,12 @@
 
 use std::ffi::OsString;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 
 #[derive(Args)]
+#[command(group = ArgGroup::new("format").args(["delta", "iceberg"]).required(true))]
 #[command(
-    after_help = "Runs the program `lethe-publish`, which lies next to this one or on PATH. The keys, the region and the endpoint of a bucket come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION and AWS_ENDPOINT_URL.\nExit codes: 0 success, also if there was nothing new; 1 runtime failure, run the same command again to continue; 2 wrong usage, or a table that Lethe does not write to.\nExample: lethe publish lake/notes/_lethe --delta lake/notes"
+    after_help = "Runs the program `lethe-publish`, which lies next to this one or on PATH. The keys, the region and the endpoint of a bucket come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION and AWS_ENDPOINT_URL. The login to a catalog comes from LETHE_CATALOG_TOKEN, or from LETHE_CATALOG_CREDENTIAL (ID:SECRET).\nExit codes: 0 success, also if there was nothing new; 1 runtime failure, run the same command again to continue; 2 wrong usage, or a table that Lethe does not write to.\nExamples:\n  lethe publish lake/notes/_lethe --delta lake/notes\n  lethe publish data/notes --iceberg clinic.notes --catalog https://catalog.example.org/api"
 )]
 pub(crate) struct PublishDatasetArgs {
     /// The dataset: its folder, or s3://BUCKET/PREFIX
@@ -14,8 +15,18 @@ pub(crate) struct PublishDatasetArgs {
     pub(crate) dataset: OsString,
     /// The Delta table of the notes: its folder, or s3://BUCKET/PREFIX; created if it does not exist
     #[arg(long, value_name = "TABLE")]
-    pub(crate) delta: OsString,
-    /// The Delta table of the audit; not published by default
+    pub(crate) delta: Option<OsString>,
+    /// The Iceberg table of the notes: NAMESPACE.TABLE with --catalog, else its folder, or s3://BUCKET/PREFIX; created if
+    /// it does not exist
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) iceberg: Option<OsString>,
+    /// The address of the Iceberg REST catalog
+    #[arg(long, value_name = "URL", requires = "iceberg")]
+    pub(crate) catalog: Option<OsString>,
+    /// The warehouse, for a catalog that has several
+    #[arg(long, value_name = "NAME", requires = "catalog")]
+    pub(crate) warehouse: Option<OsString>,
+    /// The table of the audit, of the same format; not published by default
     #[arg(long, value_name = "TABLE")]
     pub(crate) audit_table: Option<OsString>,
     /// Print as JSON

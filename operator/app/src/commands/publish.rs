@@ -1,4 +1,4 @@
-//! `lethe publish`: registers the files of chains in a Delta table.
+//! `lethe publish`: registers the files of chains in a table.
 //!
 //! Delta's kernel would make this program a tenth larger for everybody, so that another one has it.
 
@@ -49,9 +49,16 @@ fn arguments(args: &PublishDatasetArgs, log: &LogArgs, quiet: bool) -> Vec<OsStr
     if let Some(format) = format {
         option("log-format", format.get_name().as_ref());
     }
-    option("delta", &args.delta);
-    if let Some(table) = &args.audit_table {
-        option("audit-table", table);
+    for (name, value) in [
+        ("delta", &args.delta),
+        ("iceberg", &args.iceberg),
+        ("catalog", &args.catalog),
+        ("warehouse", &args.warehouse),
+        ("audit-table", &args.audit_table),
+    ] {
+        if let Some(value) = value {
+            option(name, value);
+        }
     }
     if args.json {
         arguments.push("--json".into());
@@ -74,7 +81,10 @@ mod tests {
         };
         let args = PublishDatasetArgs {
             dataset: "-data".into(),
-            delta: "table".into(),
+            delta: Some("table".into()),
+            iceberg: None,
+            catalog: None,
+            warehouse: None,
             audit_table: Some("audit".into()),
             json: true,
         };
@@ -91,6 +101,21 @@ mod tests {
             ]
         );
         assert_eq!(arguments(&args, &log, true)[0], "--log=error");
+        let args = PublishDatasetArgs {
+            delta: None,
+            iceberg: Some("lake.notes".into()),
+            catalog: Some("https://catalog.example".into()),
+            warehouse: Some("clinic".into()),
+            ..args
+        };
+        assert_eq!(
+            arguments(&args, &log, false)[2..5],
+            [
+                "--iceberg=lake.notes",
+                "--catalog=https://catalog.example",
+                "--warehouse=clinic"
+            ]
+        );
     }
 
     #[test]

@@ -3,11 +3,8 @@
 //! A table's columns are those of its files. A column that files have and the table lacks is added to the table;
 //! every other difference is refused.
 
-use arrow_schema::{DataType as Arrow, Fields, TimeUnit};
+use arrow_schema::{DataType as Arrow, Fields, Schema, TimeUnit};
 use delta_kernel::schema::{ArrayType, DataType, PrimitiveType, StructField, StructType};
-use parquet::arrow::parquet_to_arrow_schema;
-
-use lethe_connectors::sink::FileHead;
 
 use crate::PublishError;
 
@@ -15,16 +12,9 @@ use crate::PublishError;
 ///
 /// # Errors
 /// [`PublishError::Column`] if Delta has no type for a column.
-pub(crate) fn columns(file: &FileHead) -> Result<Vec<StructField>, PublishError> {
-    let schema = file.metadata.file_metadata().schema_descr();
-    // Without the writer's hints, so that types are those that other readers see.
-    let schema = parquet_to_arrow_schema(schema, None).map_err(|_| PublishError::Column {
-        file: file.name.clone(),
-        column: String::new(),
-        why: "the schema of the file cannot be read".to_owned(),
-    })?;
+pub(crate) fn columns(file: &str, schema: &Schema) -> Result<Vec<StructField>, PublishError> {
     fields(schema.fields()).map_err(|(column, why)| PublishError::Column {
-        file: file.name.clone(),
+        file: file.to_owned(),
         column,
         why,
     })

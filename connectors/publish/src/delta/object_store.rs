@@ -18,8 +18,7 @@ use object_store::{
     PutResult, Result, UploadPart,
 };
 
-/// The number of attempts to overwrite an object that others overwrite too.
-const ATTEMPTS: usize = 5;
+use crate::overwrite::overwrite;
 
 /// Reads and writes a store of Lethe.
 #[derive(Clone, Debug)]
@@ -30,25 +29,10 @@ impl KernelStore {
         Self(store)
     }
 
-    async fn overwrite(&self, name: &str, bytes: Bytes) -> Result<(), StoreError> {
-        let mut attempts = 1;
-        loop {
-            let written = match self.0.look(name).await {
-                Ok(found) => self.0.replace(name, bytes.clone(), &found.version).await,
-                Err(StoreError::NotFound(_)) => self.0.create(name, bytes.clone()).await,
-                Err(error) => Err(error),
-            };
-            match written {
-                Err(StoreError::Exists(_) | StoreError::Changed(_)) if attempts < ATTEMPTS => attempts += 1,
-                done => return done,
-            }
-        }
-    }
-
     async fn write(&self, name: &str, bytes: Bytes, create: bool) -> Result<PutResult> {
         let written = match create {
             true => self.0.create(name, bytes).await,
-            false => self.overwrite(name, bytes).await,
+            false => overwrite(self.0.as_ref(), name, bytes).await,
         };
         written.map_err(error)?;
         Ok(PutResult {

@@ -1,0 +1,136 @@
+//! Iceberg tables of a real REST catalogue, with other writers, kills and a login.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail")]
+
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use serde_json::Value;
+
+use crate::common::Site;
+use crate::iceberg::{due, pyiceberg};
+use crate::iceberg_crashes::schedule;
+
+fn url() -> String {
+    std::env::var("LETHE_TEST_CATALOGUE").expect(
+        "LETHE_TEST_CATALOGUE is not set: run this test with scripts/test, or under scripts/with-servers",
+    )
+}
+
+/// Returns the name of a table that no other test has.
+fn new_name(test: &str) -> String {
+    format!("lake.{test}_{}", uuid::Uuid::new_v4().simple())
+}
+
+fn program(site: &Site, name: &str) -> Command {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_lethe-publish"));
+    program
+        .arg(site.dataset())
+        .args(["--iceberg", name, "--catalog", &url()]);
+    program
+        .env_remove("LETHE_CRASH_AT")
+        .env_remove("LETHE_STORE_FAULTS")
+        .env_remove("LETHE_LOG");
+    program
+}
+
+fn rows(name: &str) -> Value {
+    pyiceberg(&["rows", &format!("{}={name}", url())])[0].clone()
+}
+
+#[test]
+fn several_publishers_and_a_foreign_writer_add_each_row_of_a_catalogue_s_table_once() {
+    let site = Site::new();
+    let name = new_name("writers");
+    site.append(0, 0..1);
+    assert!(program(&site, &name).status().unwrap().success());
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    let output = program(&site, &name).output().unwrap();
+                    let err = String::from_utf8_lossy(&output.stderr);
+                    assert!(output.status.success(), "{err}");
+                }
+            });
+        }
+        for number in 0..3 {
+            for file in number * 3 + 1..number * 3 + 4 {
+                site.append(0, file..file + 1);
+            }
+            pyiceberg(&["append", &format!("{}={name}", url()), &number.to_string()]);
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert!(program(&site, &name).status().unwrap().success());
+    let mut expected = due(&[(0, 10)]);
+    let foreign = (0..3).map(|number| serde_json::json!(["foreign", 0, number, 0]));
+    expected.as_array_mut().unwrap().extend(foreign);
+    let mut found = rows(&name);
+    for rows in [&mut expected, &mut found] {
+        rows.as_array_mut().unwrap().sort_by_key(ToString::to_string);
+    }
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_program_killed_anywhere_adds_each_row_of_a_catalogue_s_table_once() {
+    let points = [
+        "table_created",
+        "files_found",
+        "manifest_written",
+        "manifest_list_written",
+        "committed",
+    ];
+    let names = points.map(|point| {
+        let site = Site::new();
+        let name = new_name(point);
+        let table = |program: &mut Command| {
+            program.args(["--iceberg", &name, "--catalog", &url()]);
+        };
+        assert!(schedule(&site, &table, point, 1, ""), "{point} was never passed");
+        format!("{}={name}", url())
+    });
+    // One process reads them all, since it takes a second to start.
+    let mut arguments = vec!["rows"];
+    arguments.extend(names.iter().map(String::as_str));
+    for table in pyiceberg(&arguments).as_array().unwrap() {
+        assert_eq!(*table, due(&[(0, 10), (1, 5)]));
+    }
+}
+
+#[test]
+fn a_client_gets_a_token_with_its_credential() {
+    let site = Site::new();
+    site.append(0, 0..2);
+    let name = new_name("login");
+    let mut with_login = program(&site, &name);
+    // The catalogue refuses a grant other than that of a client's credential.
+    let output = with_login
+        .env("LETHE_CATALOG_CREDENTIAL", "catalog:secret")
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert_eq!(rows(&name), due(&[(0, 2)]));
+}
+
+#[test]
+fn an_address_without_a_catalogue_is_an_error_that_names_it() {
+    let site = Site::new();
+    site.append(0, 0..2);
+    for (address, code) in [("http://127.0.0.1:1", 1), ("nowhere", 2)] {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_lethe-publish"));
+        program
+            .arg(site.dataset())
+            .args(["--iceberg", "lake.notes", "--catalog", address]);
+        let output = program.output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{err}");
+        assert!(err.contains(address), "{err}");
+    }
+}
