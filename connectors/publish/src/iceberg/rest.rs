@@ -105,7 +105,7 @@ impl Rest {
         let config: Config = self.parse(&response)?;
         let setting = |name: &str| config.overrides.get(name).or_else(|| config.defaults.get(name));
         let base = match setting("uri") {
-            Some(uri) => Url::parse(uri).map_err(|_| self.wrong("it gives an address that is none"))?,
+            Some(uri) => Url::parse(uri).map_err(|_| self.wrong("its setting `uri` is not an address"))?,
             None => self.settings.url.clone(),
         };
         let separator = setting("namespace-separator").map_or(SEPARATOR, String::as_str);
