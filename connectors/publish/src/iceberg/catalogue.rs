@@ -1,5 +1,7 @@
 //! What keeps the state of a table: a REST catalogue, or the table's own folder.
 
+use std::sync::Arc;
+
 use super::files::Files;
 use super::folder::Folder;
 use super::metadata::Metadata;
@@ -16,7 +18,7 @@ pub(crate) enum Catalogue {
 /// The state of a table.
 pub(crate) struct State {
     pub(crate) metadata: Metadata,
-    pub(crate) files: Files,
+    pub(crate) files: Arc<Files>,
     /// The number of the file of metadata in a folder without a catalogue.
     pub(crate) file: u64,
 }

@@ -3,6 +3,8 @@
 //! Engines call it a Hadoop table. It suits a store where a name can be created only once, which is how Lethe writes
 //! there; other engines need the same guarantee from theirs.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use lethe_connectors::store::{StoreError, crash};
 use serde_json::{Value, json};
@@ -25,15 +27,20 @@ const LOG: usize = 100;
 pub(crate) struct Folder {
     place: Place,
     runtime: Handle,
+    files: Arc<Files>,
 }
 
 impl Folder {
-    /// Returns a table in this place, which need not exist.
-    pub(crate) fn new(place: &Place, runtime: &Handle) -> Self {
-        Self {
+    /// Opens the place of a table, which need not exist.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub(crate) fn open(place: &Place, runtime: &Handle) -> Result<Self, PublishError> {
+        Ok(Self {
+            files: Arc::new(Files::open(&place.location(), runtime)?),
             place: place.clone(),
             runtime: runtime.clone(),
-        }
+        })
     }
 
     /// Returns the table's location.
@@ -43,13 +50,12 @@ impl Folder {
 
     /// Reads the table.
     pub(crate) fn load(&self) -> Result<Option<State>, PublishError> {
-        let files = Files::open(&self.location(), &self.runtime)?;
-        let Some((number, bytes, is_hinted)) = self.runtime.block_on(newest(&files))? else {
+        let Some((number, bytes, is_hinted)) = self.runtime.block_on(newest(&self.files))? else {
             return Ok(None);
         };
         // The writer was killed before it wrote the hint, and some readers look no further.
         if !is_hinted {
-            self.hint(&files, number);
+            self.hint(number);
         }
         let metadata = serde_json::from_slice(&bytes).map_err(|error| PublishError::Metadata {
             table: self.place.to_string(),
@@ -58,14 +64,13 @@ impl Folder {
         })?;
         Ok(Some(State {
             metadata: Metadata(metadata),
-            files,
+            files: Arc::clone(&self.files),
             file: number,
         }))
     }
 
     /// Creates the table.
     pub(crate) fn create(&self, updates: Vec<Update>) -> Result<Answer, PublishError> {
-        let files = Files::open(&self.location(), &self.runtime)?;
         let empty = json!({
             "last-sequence-number": 0,
             "last-updated-ms": now(),
@@ -77,7 +82,7 @@ impl Folder {
             "metadata-log": [],
             "refs": {},
         });
-        self.write(&files, Metadata(empty), updates, 1)
+        self.write(Metadata(empty), updates, 1)
     }
 
     /// Changes the table.
@@ -95,12 +100,11 @@ impl Folder {
             }
             log => *log = json!([before]),
         }
-        self.write(&state.files, metadata, updates, state.file + 1)
+        self.write(metadata, updates, state.file + 1)
     }
 
     fn write(
         &self,
-        files: &Files,
         mut metadata: Metadata,
         updates: Vec<Update>,
         number: u64,
@@ -110,21 +114,24 @@ impl Folder {
         }
         let last = metadata.0["last-updated-ms"].as_i64().unwrap_or(0);
         metadata.0["last-updated-ms"] = now().max(last).into();
-        match files.write(&name(number), metadata.0.to_string().into_bytes()) {
+        match self
+            .files
+            .write(&name(number), metadata.0.to_string().into_bytes())
+        {
             Ok(_) => {}
             Err(PublishError::Store(StoreError::Exists(_))) => return Ok(Answer::Refused),
             Err(error) if error.is_temporary() => return Ok(Answer::Unknown(error)),
             Err(error) => return Err(error),
         }
         crash::point("committed");
-        self.hint(files, number);
+        self.hint(number);
         Ok(Answer::Done)
     }
 
     /// Writes the hint. The table is complete without it: a failure is logged.
-    fn hint(&self, files: &Files, number: u64) {
+    fn hint(&self, number: u64) {
         let hint = Bytes::from(number.to_string());
-        if let Err(error) = self.runtime.block_on(overwrite(files.store(), HINT, hint)) {
+        if let Err(error) = self.runtime.block_on(overwrite(self.files.store(), HINT, hint)) {
             tracing::warn!("cannot write the hint to the newest file of metadata: {error}");
         }
     }

@@ -135,7 +135,7 @@ impl Rest {
         let metadata = Metadata(loaded.metadata);
         let location = metadata.location().map_err(|why| self.wrong(&why))?;
         Ok(Some(State {
-            files: Files::open(location, &self.runtime)?,
+            files: Arc::new(Files::open(location, &self.runtime)?),
             metadata,
             file: 0,
         }))

@@ -44,9 +44,10 @@ impl IcebergTable {
         runtime: &Handle,
     ) -> Result<Self, PublishError> {
         let (catalogue, name) = match target {
-            IcebergTarget::Folder(place) => {
-                (Catalogue::Folder(Folder::new(place, runtime)), place.to_string())
-            }
+            IcebergTarget::Folder(place) => (
+                Catalogue::Folder(Folder::open(place, runtime)?),
+                place.to_string(),
+            ),
             IcebergTarget::Catalogue { catalogue, name } => (
                 Catalogue::Rest(Rest::open(catalogue, name, runtime)?),
                 name.to_string(),

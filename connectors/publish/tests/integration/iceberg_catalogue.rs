@@ -83,18 +83,19 @@ fn a_program_killed_anywhere_adds_each_row_of_a_catalogue_s_table_once() {
         "manifest_list_written",
         "committed",
     ];
-    let names = points.map(|point| {
+    let tables = points.map(|point| {
         let site = Site::new();
         let name = new_name(point);
         let table = |program: &mut Command| {
             program.args(["--iceberg", &name, "--catalog", &url()]);
         };
         assert!(schedule(&site, &table, point, 1, ""), "{point} was never passed");
-        format!("{}={name}", url())
+        // The files are read below.
+        (site, format!("{}={name}", url()))
     });
     // One process reads them all, since it takes a second to start.
     let mut arguments = vec!["rows"];
-    arguments.extend(names.iter().map(String::as_str));
+    arguments.extend(tables.iter().map(|(_, name)| name.as_str()));
     for table in pyiceberg(&arguments).as_array().unwrap() {
         assert_eq!(*table, due(&[(0, 10), (1, 5)]));
     }
