@@ -133,7 +133,11 @@ fn examples_of_serving_run() {
 #[test]
 fn examples_of_streams_run() {
     let (brokers, topic) = (common::env("LETHE_TEST_KAFKA"), kafka::name("examples"));
-    run("stream", &[("KAFKA", &brokers), ("TOPIC", &topic)]);
+    let catalogue = common::env("LETHE_TEST_CATALOGUE");
+    run(
+        "stream",
+        &[("KAFKA", &brokers), ("TOPIC", &topic), ("CATALOG", &catalogue)],
+    );
 }
 
 #[test]
