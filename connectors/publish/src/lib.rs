@@ -25,6 +25,7 @@ mod place;
 mod report;
 mod table;
 mod target;
+mod time;
 mod writer;
 
 pub use chain::Content;

@@ -77,7 +77,7 @@ pub(crate) struct Commit<C> {
 pub(crate) enum Ended {
     /// It is in the table, whose state has this number now.
     Committed(u64),
-    /// Another writer's commit took its place; nothing was committed.
+    /// Another commit took its place. The table has to be read again.
     Conflict,
     /// It may be in the table or not.
     Unknown(PublishError),

@@ -1,10 +1,10 @@
 //! The rows of a table's log that add files: path, size, time and statistics.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use crate::added::Added;
 use crate::place::encode;
+use crate::time::millis;
 use arrow_array::builder::{MapBuilder, MapFieldNames, StringBuilder};
 use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray, StructArray};
 use arrow_schema::{ArrowError, Field};
@@ -71,10 +71,4 @@ fn structs<const N: usize>(columns: [(&str, ArrayRef); N]) -> ArrayRef {
         )
     });
     Arc::new(StructArray::from(columns.to_vec()))
-}
-
-/// Returns a time in ms since 1970.
-fn millis(time: SystemTime) -> i64 {
-    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -26,7 +26,7 @@ pub(crate) struct State {
 /// What became of a change.
 pub(crate) enum Answer {
     Done,
-    /// A condition did not hold: nothing was changed.
+    /// A condition did not hold. The change can be in the table nevertheless if something between repeated the request.
     Refused,
     /// The table may be changed or not.
     Unknown(PublishError),

@@ -13,9 +13,9 @@ use tokio::runtime::Handle;
 use super::catalogue::{Answer, State};
 use super::files::Files;
 use super::metadata::Metadata;
-use super::snapshot::now;
 use super::update::Update;
 use crate::overwrite::overwrite;
+use crate::time::now;
 use crate::{Place, PublishError};
 
 /// Names the current file of metadata. It can be behind.

@@ -1,7 +1,6 @@
 //! A new snapshot of a table: its manifests, their list, and its entry in the metadata.
 
 use std::collections::BTreeSet;
-use std::time::SystemTime;
 
 use lethe_connectors::store::crash;
 use serde_json::{Value, json};
@@ -13,6 +12,7 @@ use super::manifest_list::{self, Listed};
 use super::schema::Field;
 use crate::PublishError;
 use crate::added::Added;
+use crate::time::now;
 
 /// What the names of Lethe's manifests begin with.
 const OWN: &str = "lethe-";
@@ -21,14 +21,15 @@ const MERGED_AT: usize = 100;
 /// The size in bytes from which a manifest is not small.
 const LARGE: i64 = 8 << 20;
 
-/// A snapshot that is not in a table yet.
+/// A snapshot that is not in a table yet, whose files are written.
+///
+/// They stay whatever becomes of it, since a refused commit can be in the table: a proxy or a store's client that
+/// repeats a request after a lost answer gets the refusal of its own commit.
 pub(crate) struct Prepared {
     /// Its id.
     pub(crate) id: i64,
     /// Its entry in the metadata.
     pub(crate) entry: Value,
-    /// The locations of the files that were written for it.
-    pub(crate) written: Vec<String>,
 }
 
 /// Writes the files of a snapshot.
@@ -101,7 +102,7 @@ impl<'a> Builder<'a> {
         snapshot.map_err(|why| damaged(self.table, "its metadata", why))
     }
 
-    /// Adds files that the table does not have, or removes the files written so far.
+    /// Adds files that the table does not have.
     ///
     /// # Errors
     /// The store's error.
@@ -159,13 +160,10 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Returns the snapshot, or removes the files that were written if nobody can know of them yet.
     fn end(self, done: Result<Value, PublishError>) -> Result<Prepared, PublishError> {
         match done {
-            Ok(entry) => Ok(Prepared {
-                id: self.id,
-                entry,
-                written: self.written,
-            }),
+            Ok(entry) => Ok(Prepared { id: self.id, entry }),
             Err(error) => {
                 self.state.files.remove(&self.written);
                 Err(error)
@@ -301,10 +299,4 @@ fn damaged(table: &str, file: &str, why: impl Into<String>) -> PublishError {
         file: file.to_owned(),
         why: why.into(),
     }
-}
-
-/// Returns the time in ms since 1970.
-pub(crate) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    i64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(i64::MAX)
 }

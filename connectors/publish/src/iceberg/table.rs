@@ -266,7 +266,6 @@ impl Table for IcebergTable {
                 false => builder.replace(&commit.files)?,
             };
         }
-        let mut written = Vec::new();
         let mut version = Self::version(state);
         if let Some(prepared) = prepared {
             version += 1;
@@ -277,14 +276,10 @@ impl Table for IcebergTable {
                 },
                 main,
             ]);
-            written = prepared.written;
         }
         match self.catalogue.change(state, &requirements, updates)? {
             Answer::Done => Ok(Ended::Committed(version)),
-            Answer::Refused => {
-                state.files.remove(&written);
-                Ok(Ended::Conflict)
-            }
+            Answer::Refused => Ok(Ended::Conflict),
             Answer::Unknown(error) => Ok(Ended::Unknown(error)),
         }
     }

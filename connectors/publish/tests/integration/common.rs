@@ -102,11 +102,25 @@ impl Site {
         )
     }
 
-    /// Runs the program on the table and the audit's.
+    /// Runs the program on the Delta table and the audit's.
     pub(crate) fn program(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lethe-publish"));
-        command.arg(self.dataset()).arg("--delta").arg(self.table());
+        let mut command = self.publisher();
+        command.arg("--delta").arg(self.table());
         command.arg("--audit-table").arg(self.audit_table());
+        command
+    }
+
+    /// Runs the program on the Iceberg table in a folder.
+    pub(crate) fn iceberg_program(&self) -> Command {
+        let mut command = self.publisher();
+        command.arg("--iceberg").arg(self.iceberg_table());
+        command
+    }
+
+    /// Runs the program on the dataset, without a table.
+    pub(crate) fn publisher(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lethe-publish"));
+        command.arg(self.dataset());
         command
             .env_remove("LETHE_CRASH_AT")
             .env_remove("LETHE_STORE_FAULTS")

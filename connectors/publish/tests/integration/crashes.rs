@@ -6,7 +6,7 @@
 )]
 
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use lethe_connectors::store::crash::DELTA_POINTS;
 
@@ -14,17 +14,23 @@ use crate::common::Site;
 
 const SIGABRT: i32 = 6;
 
-/// Publishes after each of several files, with a crash in one of the runs; returns whether it came.
-fn schedule(point: &str, nth: usize, faults: &str) -> bool {
-    let site = Site::new();
+/// Appends files to two chains and publishes after each, with a crash in one of the runs; returns whether it came.
+/// `program` makes the command that publishes.
+pub(crate) fn schedule(
+    site: &Site,
+    files: i64,
+    program: &dyn Fn() -> Command,
+    (point, nth): (&str, usize),
+    faults: &str,
+) -> bool {
     let mut crashed = false;
-    for file in 0..12 {
+    for file in 0..files {
         site.append(0, file * 2..file * 2 + 2);
         site.append(1, file..file + 1);
         // Passages and requests count within one run. Only the first run for a file has faults, so that the next one
         // ends.
         for run in 0.. {
-            let mut program = site.program();
+            let mut program = program();
             program.stdout(Stdio::null()).stderr(Stdio::null());
             if run == 0 {
                 program.env("LETHE_STORE_FAULTS", faults);
@@ -41,6 +47,13 @@ fn schedule(point: &str, nth: usize, faults: &str) -> bool {
             }
         }
     }
+    crashed
+}
+
+/// Publishes twelve files to Delta tables, and returns whether the crash came.
+fn delta_schedule(point: &str, nth: usize, faults: &str) -> bool {
+    let site = Site::new();
+    let crashed = schedule(&site, 12, &|| site.program(), (point, nth), faults);
     site.assert_rows(&[(0, 24), (1, 12)]);
     crashed
 }
@@ -53,7 +66,7 @@ fn a_program_killed_anywhere_adds_each_row_once() {
     let mut runs = 0;
     for (point, passages) in own.into_iter().chain(stores) {
         for nth in passages {
-            let crashed = schedule(point, nth, "");
+            let crashed = delta_schedule(point, nth, "");
             assert!(crashed || nth > 1, "{point} was never passed");
             runs += 1;
         }
@@ -69,6 +82,6 @@ fn a_store_that_loses_answers_adds_each_row_once() {
         "create:1=fail-after,replace:1=fail-after,read:9=fail-before",
         "seed=3,rate=0.1",
     ] {
-        schedule("committed", 1, faults);
+        delta_schedule("committed", 1, faults);
     }
 }

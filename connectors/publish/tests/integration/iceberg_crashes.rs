@@ -5,50 +5,11 @@
     reason = "a test may fail and print"
 )]
 
-use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Command, Stdio};
-
 use lethe_connectors::store::crash::ICEBERG_POINTS;
 
 use crate::common::Site;
+use crate::crashes::schedule;
 use crate::iceberg::{due, pyiceberg};
-
-const SIGABRT: i32 = 6;
-
-/// Publishes after each of several files, with a crash in one of the runs; returns whether it came.
-pub(crate) fn schedule(
-    site: &Site,
-    table: &dyn Fn(&mut Command),
-    point: &str,
-    nth: usize,
-    faults: &str,
-) -> bool {
-    let mut crashed = false;
-    for file in 0..5 {
-        site.append(0, file * 2..file * 2 + 2);
-        site.append(1, file..file + 1);
-        for run in 0.. {
-            let mut program = Command::new(env!("CARGO_BIN_EXE_lethe-publish"));
-            program.arg(site.dataset()).env_remove("LETHE_LOG");
-            table(&mut program);
-            program.stdout(Stdio::null()).stderr(Stdio::null());
-            if run == 0 {
-                program.env("LETHE_STORE_FAULTS", faults);
-            }
-            if !crashed {
-                program.env("LETHE_CRASH_AT", format!("{point}:{nth}"));
-            }
-            let ended = program.status().unwrap();
-            match (ended.code(), ended.signal()) {
-                (Some(0), _) => break,
-                (None, Some(SIGABRT)) => crashed = true,
-                (Some(1), _) if run == 0 && !faults.is_empty() => {}
-                _ => panic!("{point}:{nth} {faults}: {ended}"),
-            }
-        }
-    }
-    crashed
-}
 
 #[test]
 fn a_program_killed_anywhere_adds_each_row_to_an_iceberg_table_once() {
@@ -59,16 +20,7 @@ fn a_program_killed_anywhere_adds_each_row_to_an_iceberg_table_once() {
     for (point, passages) in own.into_iter().chain(stores) {
         for nth in passages {
             let site = Site::new();
-            let folder = site.iceberg_table();
-            let crashed = schedule(
-                &site,
-                &|program| {
-                    program.arg("--iceberg").arg(&folder);
-                },
-                point,
-                nth,
-                "",
-            );
+            let crashed = schedule(&site, 5, &|| site.iceberg_program(), (point, nth), "");
             assert!(crashed || nth > 1, "{point} was never passed");
             sites.push(site);
         }
@@ -88,16 +40,7 @@ fn a_store_that_loses_answers_adds_each_row_to_an_iceberg_table_once() {
     ];
     let sites = faults.map(|faults| {
         let site = Site::new();
-        let folder = site.iceberg_table();
-        schedule(
-            &site,
-            &|program| {
-                program.arg("--iceberg").arg(&folder);
-            },
-            "committed",
-            1,
-            faults,
-        );
+        schedule(&site, 5, &|| site.iceberg_program(), ("committed", 1), faults);
         site
     });
     assert_rows(&sites);
