@@ -5,6 +5,7 @@ mod config;
 mod config_error;
 mod embedded;
 mod ids;
+mod login_report;
 mod produce;
 mod properties;
 mod security;

@@ -17,6 +17,7 @@ use rdkafka::{Offset, TopicPartitionList};
 use super::client_error::KafkaClientError;
 use super::config::{FetchBudget, KafkaConfig};
 use super::ids::topic_ids;
+use super::login_report::code_of_report;
 use super::token::Login;
 use crate::Stop;
 use crate::source::TopicIds;
@@ -51,6 +52,8 @@ struct Listener {
     /// Whether the brokers refuse the group. librdkafka looks for the coordinator from the start and reports
     /// a refusal once, so it may arrive during a request that needs no group.
     group_refused: AtomicBool,
+    /// Whether the last report was of a connection that was lost during the login.
+    login_interrupted: AtomicBool,
     login: Login,
 }
 
@@ -59,6 +62,10 @@ impl Listener {
         if let Ok(mut last) = self.last.lock() {
             *last = None;
         }
+    }
+
+    fn login_was_interrupted(&self) -> bool {
+        self.login_interrupted.load(Ordering::Relaxed)
     }
 
     fn last(&self) -> Option<(Code, String)> {
@@ -75,9 +82,11 @@ impl ClientContext for Listener {
 
     fn error(&self, error: KafkaError, reason: &str) {
         tracing::debug!(%error, reason, "librdkafka reported");
-        let (Some(code), Ok(mut last)) = (error.rdkafka_error_code(), self.last.lock()) else {
+        let (Some(reported), Ok(mut last)) = (error.rdkafka_error_code(), self.last.lock()) else {
             return;
         };
+        let code = code_of_report(reported, reason);
+        self.login_interrupted.store(code != reported, Ordering::Relaxed);
         if code == Code::GroupAuthorizationFailed {
             self.group_refused.store(true, Ordering::Relaxed);
             return;
@@ -125,6 +134,7 @@ impl Cluster {
         let listener = Listener {
             last: Mutex::default(),
             group_refused: AtomicBool::new(false),
+            login_interrupted: AtomicBool::new(false),
             login: config.login(),
         };
         let client = client

@@ -10,7 +10,7 @@ use rdkafka::client::DefaultClientContext;
 
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-fn env(name: &str) -> String {
+pub(crate) fn env(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| {
         panic!("{name} is not set: run scripts/test, or scripts/with-servers cargo test -p lethe-connectors-tests")
     })
@@ -23,14 +23,14 @@ fn config(brokers: &str, topic: &str, more: &str) -> KafkaConfig {
     .unwrap()
 }
 
-fn secure(topic: &str, user: &str, password: &str, ca: &str) -> KafkaConfig {
+pub(crate) fn secure(topic: &str, user: &str, password: &str, ca: &str) -> KafkaConfig {
     let security = format!(
         "[security]\nprotocol = \"sasl\"\nmechanism = \"SCRAM-SHA-512\"\nuser = \"{user}\"\npassword = \"{password}\"\nca = \"{ca}\""
     );
     config(&env("LETHE_TEST_KAFKA_SECURE"), topic, &security)
 }
 
-fn connect(config: &KafkaConfig) -> Cluster {
+pub(crate) fn connect(config: &KafkaConfig) -> Cluster {
     Cluster::connect(config, TIMEOUT).unwrap()
 }
 

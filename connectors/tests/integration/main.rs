@@ -14,6 +14,7 @@ mod chain_tamper;
 mod chain_topic;
 mod chain_upgrade;
 mod files_sources;
+mod kafka_login;
 mod kafka_settings_brokers;
 mod kafka_settings_local;
 mod registry;

@@ -1,6 +1,7 @@
 //! Handles rebalances and back-pressure: opens, closes, pauses and resumes partitions.
 
 use std::error::Error;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use rdkafka::{Statistics, TopicPartitionList};
 
 use super::SourceSettings;
 use crate::Stop;
+use crate::kafka::login_report::code_of_report;
 use crate::kafka::token::Login;
 use crate::source::flow::Flows;
 use crate::source::{LaneError, Lanes, Partition, RawRecord};
@@ -24,6 +26,7 @@ pub(super) struct Context {
     drain: Duration,
     stop: Stop,
     login: Login,
+    login_interrupted: AtomicBool,
 }
 
 impl Context {
@@ -55,7 +58,14 @@ impl Context {
             drain: settings.drain,
             stop: settings.stop.clone(),
             login,
+            login_interrupted: AtomicBool::new(false),
         }
+    }
+
+    /// Returns whether the last error of the consumer was a connection that was lost during the login.
+    /// librdkafka reports an error here before a poll returns it.
+    pub(super) fn login_was_interrupted(&self) -> bool {
+        self.login_interrupted.load(Ordering::Relaxed)
     }
 
     /// Locks the lanes' state. The caller must not hold it while a callback may run.
@@ -142,6 +152,10 @@ impl ClientContext for Context {
     }
 
     fn error(&self, error: KafkaError, reason: &str) {
+        let interrupted = error
+            .rdkafka_error_code()
+            .is_some_and(|code| code_of_report(code, reason) != code);
+        self.login_interrupted.store(interrupted, Ordering::Relaxed);
         if !matches!(error, KafkaError::Global(RDKafkaErrorCode::PartitionEOF)) {
             tracing::warn!(%error, reason, "kafka; trying again");
         }

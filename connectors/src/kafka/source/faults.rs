@@ -60,7 +60,13 @@ pub(super) fn consumer_error(
     credentials: &Credentials,
     error: KafkaError,
 ) -> Result<(), SourceError> {
-    let kind = kind(&error);
+    let interrupted = error.rdkafka_error_code() == Some(Code::Authentication)
+        && consumer.context().login_was_interrupted();
+    let kind = if interrupted {
+        ErrorKind::Other
+    } else {
+        kind(&error)
+    };
     consumer.context().lanes().erred(kind);
     if is_fatal(&error) {
         return Err(fault("consume", error));
@@ -78,7 +84,8 @@ pub(super) fn consumer_error(
             }
             Ok(())
         }
-        // A missing token has the same code as a refused login; `look` handles it.
+        // These two have the code of a refused login. librdkafka connects again; `look` handles a missing token.
+        _ if interrupted => Ok(()),
         (_, Some(Code::Authentication)) if consumer.context().login().trouble().is_some() => Ok(()),
         (_, Some(Code::SaslAuthenticationFailed | Code::Authentication))
             if faults.refused(Instant::now()) =>

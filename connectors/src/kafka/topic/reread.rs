@@ -77,7 +77,7 @@ impl Cluster {
                 }
                 // The last offsets of the log may be transaction markers, which no consumer sees.
                 Some(Err(KafkaError::PartitionEOF(_))) => return Ok(ControlFlow::Continue(())),
-                Some(Err(error)) if is_final(code(&error)) => return Err(failed(&error)),
+                Some(Err(error)) if self.is_final(&error) => return Err(failed(&error)),
                 Some(Err(_)) | None => {}
             }
             if last_event.elapsed() > self.timeout {
@@ -92,12 +92,18 @@ impl Cluster {
     }
 }
 
-/// Returns whether waiting does not help.
-pub(super) const fn is_final(code: Code) -> bool {
+impl Cluster {
+    /// Returns whether waiting does not help after this error, which a poll has just returned.
+    pub(super) fn is_final(&self, error: &KafkaError) -> bool {
+        let code = code(error);
+        is_refusal(code) || (code == Code::Authentication && !self.client.context().login_was_interrupted())
+    }
+}
+
+const fn is_refusal(code: Code) -> bool {
     matches!(
         code,
-        Code::Authentication
-            | Code::SSL
+        Code::SSL
             | Code::TopicAuthorizationFailed
             | Code::UnknownTopicOrPartition
             | Code::UnknownPartition

@@ -8,8 +8,8 @@ use rdkafka::consumer::Consumer as _;
 use rdkafka::error::KafkaError;
 use rdkafka::{Offset, TopicPartitionList};
 
-use super::reread::{failed, is_final};
-use super::{Cluster, KafkaClientError, code};
+use super::reread::failed;
+use super::{Cluster, KafkaClientError};
 use crate::kafka::source::raw;
 use crate::source::{LogRange, RawRecord};
 
@@ -60,7 +60,7 @@ impl Cluster {
                 }
                 // The last offsets of the log may be transaction markers, which no consumer sees.
                 Some(Err(KafkaError::PartitionEOF(of))) if of == *partition => return Ok(()),
-                Some(Err(error)) if is_final(code(&error)) => return Err(failed(&error)),
+                Some(Err(error)) if self.is_final(&error) => return Err(failed(&error)),
                 Some(Ok(_) | Err(_)) | None => {}
             }
             if last_event.elapsed() > self.timeout {
