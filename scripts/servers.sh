@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What scripts/kafka, scripts/s3 and scripts/postgres have in common: an instance is a folder that holds everything about one running
+# What scripts/kafka, scripts/s3, scripts/azure and scripts/postgres have in common: an instance is a folder that holds everything about one running
 # server (its data, pid, port, log and env file), so that any number run side by side and each can be killed alone.
 # Sourced, never run.
 
