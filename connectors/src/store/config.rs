@@ -1,10 +1,12 @@
 //! The configuration of a store.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use super::{Folder, FolderConfig, S3Config, Store, StoreError};
+use super::bucket::{self, Place};
+use super::{AzureConfig, Folder, FolderConfig, GcsConfig, S3Config, Store, StoreError};
 
-/// A folder or a bucket: `kind = "folder"` or `kind = "s3"`, and the keys of that kind.
+/// A folder or a bucket: `kind = "folder"`, `"s3"`, `"azure"` or `"gcs"`, and the keys of that kind.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum StoreConfig {
@@ -12,6 +14,10 @@ pub enum StoreConfig {
     Folder(FolderConfig),
     /// A bucket of Amazon S3 or of a store with the same protocol.
     S3(S3Config),
+    /// A container of Azure Blob Storage, of Data Lake Storage Gen2 or of OneLake.
+    Azure(AzureConfig),
+    /// A bucket of Google Cloud Storage.
+    Gcs(GcsConfig),
 }
 
 impl StoreConfig {
@@ -25,27 +31,39 @@ impl StoreConfig {
     pub fn build(&self) -> Result<Arc<dyn Store>, StoreError> {
         let store: Arc<dyn Store> = match self {
             Self::Folder(config) => Arc::new(Folder::open(config)?),
-            Self::S3(config) => bucket(config)?,
+            Self::S3(_) | Self::Azure(_) | Self::Gcs(_) => bucket::open(self)?,
         };
         #[cfg(feature = "fault-injection")]
         let store = super::faulty::Faulty::from_environment(store)?;
         Ok(store)
     }
-}
 
-#[cfg(feature = "s3")]
-fn bucket(config: &S3Config) -> Result<Arc<dyn Store>, StoreError> {
-    Ok(Arc::new(super::S3::open(config)?))
-}
+    /// Returns the URI of the prefix of a bucket (`s3://BUCKET/PREFIX`), or `folder PATH`.
+    pub fn uri(&self) -> String {
+        match (self, Place::of(self)) {
+            (_, Some(place)) => place.uri(),
+            (Self::Folder(folder), None) => format!("folder {}", folder.path.display()),
+            // Every other kind has a place.
+            (_, None) => String::new(),
+        }
+    }
 
-/// Refuses the bucket: this build has no client of S3.
-#[cfg(not(feature = "s3"))]
-fn bucket(config: &S3Config) -> Result<Arc<dyn Store>, StoreError> {
-    Err(StoreError::Other {
-        at: super::At::new(super::Op::Open, format!("s3://{}", config.bucket), ""),
-        detail: "this build of Lethe cannot use S3".into(),
-        hint: "use one that was built with the feature `s3`".into(),
-    })
+    /// Returns the file of certificate authorities that the store's client reads.
+    pub fn ca(&self) -> Option<&Path> {
+        Place::of(self).and_then(|place| place.ca)
+    }
+
+    /// Returns whether the store is a part of another, or the same, as far as their names tell.
+    pub fn lies_in(&self, outer: &Self) -> bool {
+        if let (Self::Folder(inner), Self::Folder(outer)) = (self, outer) {
+            let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+            return whole(&inner.path).starts_with(whole(&outer.path));
+        }
+        match (Place::of(self), Place::of(outer)) {
+            (Some(inner), Some(outer)) => inner.lies_in(&outer),
+            _ => false,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -53,11 +71,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_and_a_bucket_are_told_apart_by_kind() {
+    fn stores_are_told_apart_by_kind() {
         let folder: StoreConfig = serde_json::from_str(r#"{"kind": "folder", "path": "/out"}"#).unwrap();
         assert!(matches!(folder, StoreConfig::Folder(config) if config.path == *"/out"));
         let bucket: StoreConfig = serde_json::from_str(r#"{"kind": "s3", "bucket": "b"}"#).unwrap();
         assert!(matches!(bucket, StoreConfig::S3(config) if config.bucket == "b"));
+        let bucket: StoreConfig = serde_json::from_str(r#"{"kind": "gcs", "bucket": "b"}"#).unwrap();
+        assert!(matches!(bucket, StoreConfig::Gcs(config) if config.bucket == "b"));
+        let text = r#"{"kind": "azure", "account": "a", "container": "c"}"#;
+        let container: StoreConfig = serde_json::from_str(text).unwrap();
+        assert!(matches!(container, StoreConfig::Azure(config) if config.container == "c"));
     }
 
     #[test]
@@ -65,6 +88,8 @@ mod tests {
         for text in [
             r#"{"kind": "folder", "path": "/out", "overwrite": true}"#,
             r#"{"kind": "s3", "bucket": "b", "overwrite": true}"#,
+            r#"{"kind": "azure", "account": "a", "container": "c", "overwrite": true}"#,
+            r#"{"kind": "gcs", "bucket": "b", "overwrite": true}"#,
         ] {
             let error = serde_json::from_str::<StoreConfig>(text).unwrap_err().to_string();
             assert!(error.contains("overwrite"), "{error}");
@@ -73,13 +98,53 @@ mod tests {
 
     #[test]
     fn printing_a_configuration_shows_no_secret() {
-        let text = r#"{"kind": "s3", "bucket": "b", "access_key": "AKIA123", "secret_key": "hush-hush"}"#;
-        let config: StoreConfig = serde_json::from_str(text).unwrap();
-        for printed in [format!("{config:?}"), serde_json::to_string(&config).unwrap()] {
-            assert!(
-                !printed.contains("hush") && !printed.contains("AKIA123"),
-                "{printed}"
-            );
+        for text in [
+            r#"{"kind": "s3", "bucket": "b", "access_key": "hush", "secret_key": "hush-hush"}"#,
+            r#"{"kind": "azure", "account": "a", "container": "c", "access_key": "hush", "sas_token": "hush",
+                "client_secret": "hush"}"#,
+            r#"{"kind": "gcs", "bucket": "b", "service_account_key": "hush"}"#,
+        ] {
+            let config: StoreConfig = serde_json::from_str(text).unwrap();
+            for printed in [format!("{config:?}"), serde_json::to_string(&config).unwrap()] {
+                assert!(!printed.contains("hush"), "{printed}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_prefix_of_a_bucket_lies_in_a_shorter_one_of_the_same_bucket_only() {
+        let s3 = |prefix: &str| -> StoreConfig {
+            serde_json::from_value(serde_json::json!({"kind": "s3", "bucket": "b", "prefix": prefix}))
+                .unwrap()
+        };
+        assert!(s3("a/b").lies_in(&s3("a")) && s3("a").lies_in(&s3("")) && s3("a").lies_in(&s3("a/")));
+        assert!(!s3("ab").lies_in(&s3("a")) && !s3("a").lies_in(&s3("a/b")));
+        let azure = |account: &str, prefix: &str| -> StoreConfig {
+            let text =
+                serde_json::json!({"kind": "azure", "account": account, "container": "b", "prefix": prefix});
+            serde_json::from_value(text).unwrap()
+        };
+        assert!(azure("x", "a/b").lies_in(&azure("x", "a")));
+        assert!(!azure("x", "a/b").lies_in(&azure("y", "a")) && !azure("x", "a/b").lies_in(&s3("a")));
+    }
+
+    #[test]
+    fn an_endpoint_without_tls_must_be_asked_for() {
+        for text in [
+            r#"{"kind": "s3", "bucket": "b", "endpoint": "http://127.0.0.1:9""#,
+            r#"{"kind": "azure", "account": "a", "container": "b", "endpoint": "http://127.0.0.1:9""#,
+            r#"{"kind": "gcs", "bucket": "b", "endpoint": "http://127.0.0.1:9""#,
+        ] {
+            let config: StoreConfig = serde_json::from_str(&format!("{text}}}")).unwrap();
+            if !bucket::is_built(&config) {
+                continue;
+            }
+            let error = config.build().unwrap_err().to_string();
+            assert!(error.contains("allow_http"), "{error}");
+            let config: StoreConfig =
+                serde_json::from_str(&format!("{text}, \"allow_http\": true}}")).unwrap();
+            let described = config.build().unwrap().describe();
+            assert!(described.ends_with(" at http://127.0.0.1:9"), "{described}");
         }
     }
 }

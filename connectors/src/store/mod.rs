@@ -7,13 +7,13 @@
 //! Invariant: only [`Store::replace`] overwrites, and only the version of an object that its caller has read. In
 //! a dataset only an erasure calls it; publishing calls it for files of a table's log that name a checkpoint.
 
+mod bucket;
 mod config;
 pub mod crash;
 mod error;
 pub mod faulty;
 mod local;
 mod memory;
-mod s3;
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -22,13 +22,11 @@ use std::time::SystemTime;
 use async_trait::async_trait;
 use bytes::Bytes;
 
+pub use bucket::{AzureConfig, GcsConfig, S3Config};
 pub use config::StoreConfig;
 pub use error::{At, Op, StoreError};
 pub use local::{Folder, FolderConfig};
 pub use memory::Memory;
-#[cfg(feature = "s3")]
-pub use s3::S3;
-pub use s3::S3Config;
 
 /// An object's name, size and age. Sorts by name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -211,8 +209,8 @@ pub async fn verify(store: &dyn Store) -> Result<(), StoreError> {
         StoreError::Other {
         at: at(),
         detail: detail.into(),
-        hint: "nothing was written. Use a store that honours create-only writes (for S3: If-None-Match on PUT), or correct \
-               the proxy before it"
+        hint: "nothing was written. Use a store that honours create-only writes (S3 and Azure: If-None-Match on PUT; \
+               Google Cloud Storage: x-goog-if-generation-match), or correct the proxy before it"
             .into(),
     }
     };

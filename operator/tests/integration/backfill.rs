@@ -15,7 +15,7 @@ use common::pages::{Pages, TELEMETRY, sum};
 use common::process::{Lethe, TIMEOUT, python};
 use common::search::Search;
 use common::tables::{COLUMNS, ENGINE, backfill, config, content, manifest, rows, table};
-use common::{Place, copy_bucket, fill_bucket, folder_sink, quoted, s3_sink};
+use common::{Place, azure_sink, copy_store, fill_store, folder_sink, quoted, s3_sink};
 use serde_json::Value;
 
 #[test]
@@ -302,14 +302,24 @@ fn only_the_objects_of_a_list_are_made_and_an_inspection_says_by_what() {
 
 #[test]
 fn a_bucket_can_be_read_and_written_and_other_tools_read_what_comes_out() {
+    through_a_bucket(|prefix| s3_sink(prefix, None, ""));
+}
+
+#[test]
+fn a_container_of_azure_can_be_read_and_written_and_other_tools_read_what_comes_out() {
+    through_a_bucket(azure_sink);
+}
+
+fn through_a_bucket(at: impl Fn(&str) -> String) {
     let place = Place::new();
     let input = place.at("in");
     table(&input.join("x=1/a.parquet"), 0, 300);
     let name = format!("backfill-{}", std::process::id());
     let bytes = std::fs::read(input.join("x=1/a.parquet")).unwrap();
-    fill_bucket(&format!("{name}/in"), [("x=1/a.parquet", bytes)]);
-    let sink = s3_sink(&format!("{name}/out"), None, "");
-    let from = s3_sink(&format!("{name}/in"), None, "").replace("[sink.store]", "[backfill.input]");
+    let sink = at(&format!("{name}/out"));
+    let from = at(&format!("{name}/in"));
+    fill_store(&from, [("x=1/a.parquet", bytes)]);
+    let from = from.replace("[sink.store]", "[backfill.input]");
     let config = place.write(
         "lethe.toml",
         format!("[backfill]\nunit_bytes = 20000\n{from}{COLUMNS}{ENGINE}{sink}"),
@@ -319,7 +329,7 @@ fn a_bucket_can_be_read_and_written_and_other_tools_read_what_comes_out() {
         .end()
         .expect(0);
     let out = place.at("copy");
-    copy_bucket(&format!("{name}/out"), &out);
+    copy_store(&sink, &out);
     assert_eq!(rows(&out).len(), 300);
     let script = "import sys, duckdb\nprint(duckdb.sql(f\"select count(*), count(distinct lethe_row), count(text) from read_parquet('{sys.argv[1]}/rows/*.parquet')\").fetchall()[0])";
     assert_eq!(python(script, &[out.to_str().unwrap()]).trim(), "(300, 300, 300)");

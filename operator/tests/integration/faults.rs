@@ -22,7 +22,7 @@ use common::folder_monitor::FolderMonitor;
 use common::kafka::Topic;
 use common::notes::{Dice, events};
 use common::process::Lethe;
-use common::{Place, copy_bucket, folder_sink, quoted, s3_sink};
+use common::{Place, azure_sink, copy_store, folder_sink, quoted, s3_sink};
 use lethe_connectors::store::crash::POINTS;
 
 /// The number of runs after which a schedule must be done.
@@ -297,7 +297,16 @@ fn killed_at_each_point_with_a_failing_store_a_real_topic_comes_out_exactly_once
 
 #[test]
 fn killed_at_each_point_with_a_failing_store_a_bucket_holds_everything_exactly_once() {
-    let topic = Topic::new("crash-s3", 2);
+    killed_over_a_bucket("crash-s3", |prefix| s3_sink(prefix, None, ""));
+}
+
+#[test]
+fn killed_at_each_point_with_a_failing_store_a_container_of_azure_holds_everything_exactly_once() {
+    killed_over_a_bucket("crash-azure", azure_sink);
+}
+
+fn killed_over_a_bucket(topic: &str, at: impl Fn(&str) -> String + Sync) {
+    let topic = Topic::new(topic, 2);
     topic.fill(events(400));
     let due = due_of(&topic);
     // A bucket has no temporary file and no link; those points exist only for a folder.
@@ -309,7 +318,7 @@ fn killed_at_each_point_with_a_failing_store_a_bucket_holds_everything_exactly_o
     let outcome = work_off(schedules, 2, &|number, schedule| {
         let place = Place::new();
         let prefix = format!("crash/{}/{number}", topic.name);
-        let sink = s3_sink(&prefix, None, "");
+        let sink = at(&prefix);
         let source = source_of(&topic, number, "cooperative-sticky");
         let config = place.write(
             "lethe.toml",
@@ -321,7 +330,7 @@ fn killed_at_each_point_with_a_failing_store_a_bucket_holds_everything_exactly_o
         };
         run_to_the_end(&config, schedule, &mut outcome);
         let out = place.at("copy");
-        copy_bucket(&prefix, &out);
+        copy_store(&sink, &out);
         examine(&out, schedule, &due, &mut outcome);
         outcome
     });

@@ -8,7 +8,7 @@ use crate::common;
 
 use common::process::Lethe;
 use common::tables::table;
-use common::{Place, bucket_variables, fill_bucket, kafka};
+use common::{Place, azure_sink, bucket_variables, env, fill_bucket, fill_store, kafka};
 
 const RULES: &str = "[engine]\nmembers = [{ kind = \"pattern\" }]\n";
 const NOTE: &str = "Call (612) 555-0142.\n";
@@ -91,10 +91,10 @@ fn a_url_that_names_nothing_and_an_output_in_a_bucket_are_refused() {
         .end()
         .expect(2)
         .says("there is no such object");
-    redact(&place, ["gs://bucket/a.txt"])
+    redact(&place, ["ftp://bucket/a.txt"])
         .end()
         .expect(2)
-        .says("only s3://");
+        .says("s3://BUCKET/PREFIX");
     redact(&place, [&*format!("{url}/a.txt"), "--suffix", ".redacted"])
         .end()
         .expect(1)
@@ -107,4 +107,33 @@ fn a_url_that_names_nothing_and_an_output_in_a_bucket_are_refused() {
         .env("AWS_ALLOW_HTTP", "false")
         .end()
         .expect(1);
+}
+
+#[test]
+fn blobs_of_a_container_of_azure_are_redacted_by_their_url() {
+    let place = Place::new();
+    let prefix = kafka::name("redact");
+    fill_store(
+        &azure_sink(&prefix),
+        [("a.txt", NOTE.into()), ("2026/b.txt", NOTE.into())],
+    );
+    let (container, account) = (env("LETHE_TEST_AZURE_CONTAINER"), env("LETHE_TEST_AZURE_ACCOUNT"));
+    let url = format!("abfss://{container}@{account}.dfs.core.windows.net/{prefix}");
+    let clean = place.at("clean");
+    for (variable, value) in [
+        ("AZURE_STORAGE_ACCOUNT_KEY", env("LETHE_TEST_AZURE_KEY")),
+        ("AZURE_STORAGE_SAS_TOKEN", env("LETHE_TEST_AZURE_SAS")),
+    ] {
+        let out = clean.join(variable);
+        redact(&place, [&*url, "--out", out.to_str().unwrap()])
+            .env("AZURE_STORAGE_ENDPOINT", &env("LETHE_TEST_AZURE_ENDPOINT"))
+            .env("AZURE_ALLOW_HTTP", "true")
+            .env(variable, &value)
+            .end()
+            .expect(0);
+        for file in ["a.txt", "2026/b.txt"] {
+            let text = std::fs::read_to_string(out.join(file)).unwrap();
+            assert!(!text.contains("555-0142"), "{text}");
+        }
+    }
 }

@@ -130,8 +130,7 @@ impl MessageFilesConfig {
     pub fn input_id(&self) -> String {
         let described = || match (&self.input, &self.store) {
             (Some(input), _) => format!("folder {}", input.display()),
-            (None, Some(StoreConfig::S3(s3))) => format!("s3://{}/{}", s3.bucket, s3.prefix),
-            (None, Some(StoreConfig::Folder(folder))) => format!("folder {}", folder.path.display()),
+            (None, Some(store)) => store.uri(),
             (None, None) => String::new(),
         };
         self.input_id.clone().unwrap_or_else(described)

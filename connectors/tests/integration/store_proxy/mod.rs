@@ -31,6 +31,15 @@ pub struct Proxy {
 
 impl Proxy {
     pub fn start(server: &str, method: &'static str, plan: Vec<Mischief>) -> Self {
+        Self::new(server, method, plan, None)
+    }
+
+    /// Starts a proxy that removes a header of every request, as one that knows an older protocol does.
+    pub fn without(server: &str, header: &'static str) -> Self {
+        Self::new(server, "PUT", Vec::new(), Some(header))
+    }
+
+    fn new(server: &str, method: &'static str, plan: Vec<Mischief>, removed: Option<&'static str>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());
         let server = server.replace("http://", "");
@@ -47,7 +56,7 @@ impl Proxy {
                         mischief
                     };
                     // A client that closed its connection does not concern the proxy.
-                    drop(serve(client, &server, method, next));
+                    drop(serve(client, &server, method, removed, next));
                 });
             }
         });
@@ -64,6 +73,7 @@ fn serve(
     mut client: TcpStream,
     server: &str,
     method: &str,
+    removed: Option<&str>,
     next: impl Fn() -> Option<Mischief>,
 ) -> std::io::Result<()> {
     let mut request = Vec::new();
@@ -112,6 +122,13 @@ fn serve(
     // the proxy.
     let mut upstream = TcpStream::connect(server)?;
     let mut forwarded = request[..head - 2].to_vec();
+    if let Some(removed) = removed {
+        let original = String::from_utf8_lossy(&request[..head - 2]).into_owned();
+        let lines = original
+            .split_inclusive("\r\n")
+            .filter(|line| !line.to_lowercase().starts_with(removed));
+        forwarded = lines.collect::<String>().into_bytes();
+    }
     forwarded.extend_from_slice(b"Connection: close\r\n\r\n");
     forwarded.extend_from_slice(&request[head..]);
     // The server may refuse before it has read everything, and close: the bytes until then are its response.

@@ -57,8 +57,8 @@ pub(crate) struct CompareToolArgs {
     /// The format of all notes. By default, the extension and the first bytes of each file determine it
     #[arg(long, value_name = "FORMAT")]
     pub(crate) notes_format: Option<FileKind>,
-    /// The notes: text, Markdown, HTML, RTF, PDF, DOCX, e-mails or JSON lines; files, folders, archives, `s3://BUCKET/PREFIX`,
-    /// or `-` for standard input
+    /// The notes: text, Markdown, HTML, RTF, PDF, DOCX, e-mails or JSON lines; files, folders, archives, buckets as
+    /// `lethe redact` reads them, or `-` for standard input
     #[arg(value_name = "NOTES", required = true)]
     pub(crate) notes: Vec<PathBuf>,
 }

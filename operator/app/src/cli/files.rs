@@ -11,8 +11,9 @@ use crate::redact::FileKind;
 pub(crate) struct RedactArgs {
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
-    /// Files, folders, which are read at any depth, archives (zip, tar, also compressed), `s3://BUCKET/PREFIX` for
-    /// the objects of a bucket, or `-` for standard input
+    /// Files, folders, which are read at any depth, archives (zip, tar, also compressed), the objects of a bucket
+    /// (`s3://BUCKET/PREFIX`, `abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX`, `gs://BUCKET/PREFIX`), or `-` for
+    /// standard input
     #[arg(value_name = "PATH", default_value = "-")]
     pub(crate) paths: Vec<PathBuf>,
     /// Same as PATH

@@ -4,7 +4,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use lethe_connectors::format::FormatConfig;
-use lethe_connectors::store::StoreConfig;
 use lethe_policy::Keys;
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
@@ -118,29 +117,17 @@ impl Config {
             let of = |(key, path)| SecretFile::named(&format!("source.security.{key}"), path);
             files.extend(kafka.security.files().into_iter().map(of));
         }
-        if let Some(sink) = &self.sink
-            && let StoreConfig::S3(s3) = &sink.store
-        {
-            files.extend(
-                s3.ca
-                    .as_deref()
-                    .map(|path| SecretFile::named("sink.store.ca", path)),
-            );
-        }
+        let ca = self.sink.as_ref().and_then(|sink| sink.store.ca());
+        files.extend(ca.map(|path| SecretFile::named("sink.store.ca", path)));
         match &self.emit {
             #[cfg(feature = "kafka")]
             Some(EmitConfig::Kafka(kafka)) => {
                 let of = |(key, path)| SecretFile::named(&format!("emit.security.{key}"), path);
                 files.extend(kafka.security.files().into_iter().map(of));
             }
-            Some(EmitConfig::Files {
-                store: StoreConfig::S3(s3),
-                ..
-            }) => files.extend(
-                s3.ca
-                    .as_deref()
-                    .map(|path| SecretFile::named("emit.store.ca", path)),
-            ),
+            Some(EmitConfig::Files { store, .. }) => {
+                files.extend(store.ca().map(|path| SecretFile::named("emit.store.ca", path)));
+            }
             _ => {}
         }
         let registry = match &self.format {

@@ -11,7 +11,6 @@ use anyhow::Context as _;
 use lethe_connectors::files::{Archive, ArchiveLimits};
 use lethe_connectors::store::{Object, Store, StoreConfig, StoreError};
 use lethe_connectors::tables::Remote;
-use serde_json::json;
 use tokio::runtime::Runtime;
 
 use super::item::{Content, Stamp};
@@ -154,19 +153,19 @@ pub(crate) fn is_url(path: &str) -> bool {
     })
 }
 
-/// Lists the objects of `s3://BUCKET/PREFIX`: the object of this name, or the `wanted` objects below it. Address, region
-/// and keys come from the environment, as for a store of a configuration.
+/// Lists the objects of a bucket's URL (see [`StoreConfig::from_url`]): the object of this name, or the `wanted` objects
+/// below it. Address, region and keys come from the environment, as for a store of a configuration.
 ///
 /// # Errors
 /// A usage error for another scheme, a URL without a bucket, or one that names nothing; the store's error.
 pub(super) fn list(url: &str, wanted: &dyn Fn(&str) -> bool) -> anyhow::Result<Listed> {
-    let place = url
-        .strip_prefix("s3://")
-        .ok_or_else(|| usage(format!("{url}: of URLs, only s3://BUCKET/PREFIX can be read")))?;
+    StoreConfig::from_url(url).map_err(|why| usage(format!("{url}: {why}")))?;
+    let (scheme, place) = url.split_once("://").unwrap_or(("", url));
     let (bucket, key) = place.split_once('/').unwrap_or((place, ""));
-    if bucket.is_empty() {
-        return Err(usage(format!("{url}: names no bucket; write s3://BUCKET/PREFIX")));
-    }
+    let open = |prefix: &str| -> anyhow::Result<Arc<dyn Store>> {
+        let config = StoreConfig::from_url(&format!("{scheme}://{bucket}/{prefix}")).map_err(usage)?;
+        Ok(config.build()?)
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -190,7 +189,7 @@ pub(super) fn list(url: &str, wanted: &dyn Fn(&str) -> bool) -> anyhow::Result<L
     let folder = key.trim_end_matches('/');
     let (parent, name) = folder.rsplit_once('/').unwrap_or(("", folder));
     if !name.is_empty() && !key.ends_with('/') {
-        let store = open(bucket, parent)?;
+        let store = open(parent)?;
         match runtime.block_on(store.look(name)) {
             Ok(object) => {
                 return Ok(Listed {
@@ -203,7 +202,7 @@ pub(super) fn list(url: &str, wanted: &dyn Fn(&str) -> bool) -> anyhow::Result<L
             Err(error) => return Err(error.into()),
         }
     }
-    let store = open(bucket, folder)?;
+    let store = open(folder)?;
     let mut found = runtime.block_on(store.list_after("", None))?;
     if found.is_empty() {
         return Err(usage(format!(
@@ -216,16 +215,6 @@ pub(super) fn list(url: &str, wanted: &dyn Fn(&str) -> bool) -> anyhow::Result<L
         name: if name.is_empty() { bucket } else { name }.to_owned(),
         objects: objects(store, found),
     })
-}
-
-/// Opens a bucket, with the settings of the environment.
-fn open(bucket: &str, prefix: &str) -> anyhow::Result<Arc<dyn Store>> {
-    // The variable of the object stores' own tools.
-    let allow_http = std::env::var("AWS_ALLOW_HTTP").is_ok_and(|value| value == "true");
-    let config = json!({"kind": "s3", "bucket": bucket, "prefix": prefix, "allow_http": allow_http});
-    let config: StoreConfig =
-        serde_json::from_value(config).context("the URL is no valid place of a bucket")?;
-    Ok(config.build()?)
 }
 
 #[cfg(test)]
@@ -258,7 +247,8 @@ mod tests {
     #[test]
     fn a_url_that_names_no_bucket_is_refused() {
         for (url, why) in [
-            ("gs://bucket/a", "only s3://"),
+            ("ftp://bucket/a", "s3://BUCKET"),
+            ("abfss://container/a", "names no container"),
             ("s3://", "names no bucket"),
             ("s3:///a", "names no bucket"),
         ] {

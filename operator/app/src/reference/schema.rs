@@ -209,6 +209,8 @@ mod tests {
             ),
             "[format]\nkind = \"hl7v2\"\nkeep_message = true\n",
             "[sink]\nstore = { kind = \"s3\", bucket = \"b\" }\nroll = { max_idle_seconds = 0.5 }\n",
+            "[sink]\nstore = { kind = \"azure\", account = \"a\", container = \"c\" }\n",
+            "[sink]\nstore = { kind = \"gcs\", bucket = \"b\", anonymous = true }\n",
             "[engine]\nmembers = [{ kind = \"known\" }, { kind = \"model\", path = \"m\" }]\n",
             "[engine.vote]\nsolo_min_score = { DATE = 0.9 }\n",
             "[policy]\nmode = \"custom\"\nkeys = { file = \"/keys\" }\n",

@@ -94,15 +94,33 @@ pub(crate) fn s3_sink(prefix: &str, endpoint: Option<&str>, more: &str) -> Strin
     )
 }
 
-fn bucket(prefix: &str) -> Arc<dyn Store> {
-    let table: toml::Table = toml::from_str(&s3_sink(prefix, None, "")).unwrap();
+/// Returns the tables that name a prefix of the Azure emulator's container as the sink.
+pub(crate) fn azure_sink(prefix: &str) -> String {
+    format!(
+        "[sink.store]\nkind = \"azure\"\naccount = {:?}\ncontainer = {:?}\nprefix = {prefix:?}\nendpoint = {:?}\naccess_key = \
+         {:?}\nallow_http = true\n",
+        env("LETHE_TEST_AZURE_ACCOUNT"),
+        env("LETHE_TEST_AZURE_CONTAINER"),
+        env("LETHE_TEST_AZURE_ENDPOINT"),
+        env("LETHE_TEST_AZURE_KEY"),
+    )
+}
+
+/// Opens the store of a sink's tables.
+fn store(sink: &str) -> Arc<dyn Store> {
+    let table: toml::Table = toml::from_str(sink).unwrap();
     let config: StoreConfig = table["sink"]["store"].clone().try_into().unwrap();
     config.build().unwrap()
 }
 
 /// Creates objects of the real bucket under a prefix.
 pub(crate) fn fill_bucket<'a>(prefix: &str, objects: impl IntoIterator<Item = (&'a str, Vec<u8>)>) {
-    let store = bucket(prefix);
+    fill_store(&s3_sink(prefix, None, ""), objects);
+}
+
+/// Creates objects in the store of a sink's tables.
+pub(crate) fn fill_store<'a>(sink: &str, objects: impl IntoIterator<Item = (&'a str, Vec<u8>)>) {
+    let store = store(sink);
     tokio::runtime::Runtime::new().unwrap().block_on(async {
         for (name, bytes) in objects {
             store.create(name, bytes.into()).await.unwrap();
@@ -123,7 +141,12 @@ pub(crate) fn bucket_variables() -> [(&'static str, String); 5] {
 
 /// Copies the objects of the real bucket under a prefix into a folder.
 pub(crate) fn copy_bucket(prefix: &str, to: &Path) {
-    let store = bucket(prefix);
+    copy_store(&s3_sink(prefix, None, ""), to);
+}
+
+/// Copies the objects in the store of a sink's tables into a folder.
+pub(crate) fn copy_store(sink: &str, to: &Path) {
+    let store = store(sink);
     tokio::runtime::Runtime::new().unwrap().block_on(async {
         for object in store.list("").await.unwrap() {
             let path = to.join(&object.name);

@@ -135,7 +135,7 @@ impl Answers {
             ),
         });
         text.push_str(&format!(
-            "\n[sink]\nstore = {{ kind = \"folder\", path = {} }} # or kind = \"s3\", with a bucket\n\
+            "\n[sink]\nstore = {{ kind = \"folder\", path = {} }} # or kind = \"s3\", \"azure\" or \"gcs\"\n\
              # roll = {{ max_bytes = 67108864, max_age_seconds = 300 }} # when a file is closed\n",
             self.quoted(&self.data)
         ));

@@ -1,30 +1,41 @@
-//! The client of a bucket.
+//! Timeouts, retries and TLS of requests, which all clients share.
 
 use std::path::Path;
 use std::time::Duration;
 
-use object_store::aws::{AmazonS3, AmazonS3Builder, S3ConditionalPut};
 use object_store::{BackoffConfig, Certificate, ClientOptions, RetryConfig};
 
-use super::S3Config;
-use super::cause::Cause;
+/// The settings of requests.
+pub(super) struct Requests<'a> {
+    pub(super) ca: Option<&'a Path>,
+    pub(super) allow_http: bool,
+    pub(super) connect_timeout_seconds: u64,
+    pub(super) timeout_seconds: u64,
+    pub(super) retries: usize,
+    pub(super) retry_seconds: u64,
+}
 
-impl S3Config {
-    /// Creates a client of the bucket without contacting it.
+impl Requests<'_> {
+    /// Returns the options of a client.
     ///
     /// # Errors
-    /// The problem, in words without secrets.
-    pub(super) fn client(&self) -> Result<AmazonS3, String> {
+    /// The problem with the file of authorities.
+    pub(super) fn options(&self) -> Result<ClientOptions, String> {
         let mut options = ClientOptions::new()
             .with_allow_http(self.allow_http)
             .with_connect_timeout(Duration::from_secs(self.connect_timeout_seconds))
             .with_timeout(Duration::from_secs(self.timeout_seconds));
-        if let Some(path) = &self.ca {
+        if let Some(path) = self.ca {
             for certificate in authorities(path)? {
                 options = options.with_root_certificate(certificate);
             }
         }
-        let retry = RetryConfig {
+        Ok(options)
+    }
+
+    /// Returns how a client retries.
+    pub(super) fn retry(&self) -> RetryConfig {
+        RetryConfig {
             backoff: BackoffConfig {
                 init_backoff: Duration::from_millis(100),
                 max_backoff: Duration::from_secs(10),
@@ -32,28 +43,7 @@ impl S3Config {
             },
             max_retries: self.retries,
             retry_timeout: Duration::from_secs(self.retry_seconds),
-        };
-        let mut builder = AmazonS3Builder::from_env()
-            .with_bucket_name(&self.bucket)
-            .with_conditional_put(S3ConditionalPut::ETagMatch)
-            .with_client_options(options)
-            .with_retry(retry);
-        if let Some(endpoint) = &self.endpoint {
-            builder = builder.with_endpoint(endpoint);
         }
-        if let Some(region) = &self.region {
-            builder = builder.with_region(region);
-        }
-        if let Some(key) = &self.access_key {
-            builder = builder.with_access_key_id(key.expose());
-        }
-        if let Some(key) = &self.secret_key {
-            builder = builder.with_secret_access_key(key.expose());
-        }
-        if let Some(token) = &self.session_token {
-            builder = builder.with_token(token.expose());
-        }
-        builder.build().map_err(|error| Cause::of(&error).detail)
     }
 }
 
@@ -72,12 +62,6 @@ fn authorities(path: &Path) -> Result<Vec<Certificate>, String> {
 mod tests {
     use super::*;
 
-    fn refused(ca: &Path) -> String {
-        let text = format!(r#"{{"bucket": "b", "ca": {ca:?}}}"#);
-        let config: S3Config = serde_json::from_str(&text).unwrap();
-        config.client().unwrap_err()
-    }
-
     #[test]
     fn a_file_of_authorities_that_holds_none_is_told_by_key_and_path() {
         let place = tempfile::tempdir().unwrap();
@@ -91,7 +75,7 @@ mod tests {
             if let Some(content) = content {
                 std::fs::write(&path, content).unwrap();
             }
-            let message = refused(&path);
+            let message = authorities(&path).unwrap_err();
             assert!(
                 message.contains("key `ca`") && message.contains(path.to_str().unwrap()),
                 "{message}"

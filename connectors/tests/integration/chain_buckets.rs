@@ -1,5 +1,4 @@
-//! Writers of one chain that compete on separate threads, on a real S3-compatible server with injected
-//! faults.
+//! Writers of one chain that compete on separate threads, on each kind of bucket with injected faults.
 
 #![allow(
     clippy::unwrap_used,
@@ -7,6 +6,7 @@
     reason = "a test may fail and print"
 )]
 
+use crate::buckets::{Site, on_every_bucket};
 use crate::chain_common;
 
 use std::sync::Arc;
@@ -14,31 +14,14 @@ use std::time::{Duration, Instant};
 
 use lethe_connectors::inspect::inspect;
 use lethe_connectors::sink::{ChainError, CommitError, Encoding, LaneWriter};
+use lethe_connectors::store::Store;
 use lethe_connectors::store::faulty::{Faulty, InjectedFault, Plan};
-use lethe_connectors::store::{S3, S3Config, Store};
+
+use serde_json::json;
 
 use chain_common::{chain, fingerprints, rows};
 
 const LOG: i64 = 60;
-
-fn store(prefix: &str) -> Arc<dyn Store> {
-    let variable = |name: &str| {
-        std::env::var(name).unwrap_or_else(|_| {
-            panic!("{name} is not set: run this test with scripts/test, or under scripts/with-servers")
-        })
-    };
-    let config: S3Config = serde_json::from_value(serde_json::json!({
-        "bucket": variable("LETHE_TEST_S3_BUCKET"),
-        "prefix": prefix,
-        "endpoint": variable("LETHE_TEST_S3_ENDPOINT"),
-        "region": variable("LETHE_TEST_S3_REGION"),
-        "access_key": variable("LETHE_TEST_S3_KEY"),
-        "secret_key": variable("LETHE_TEST_S3_SECRET"),
-        "allow_http": true,
-    }))
-    .unwrap();
-    Arc::new(S3::open(&config).unwrap())
-}
 
 /// Writes to the log's end and reopens the chain after every lost race. Returns the number of lost races.
 async fn write(store: Arc<dyn Store>, step: i64) -> u64 {
@@ -74,21 +57,14 @@ async fn write(store: Arc<dyn Store>, step: i64) -> u64 {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn competing_writers_on_a_real_server_lose_and_double_nothing() {
+async fn competing_writers_of_a_bucket_lose_and_double_nothing(site: Site) {
     let began = Instant::now();
-    let run = tempfile::tempdir().unwrap();
-    let run = run
-        .path()
-        .file_name()
-        .unwrap()
-        .to_str()
-        .unwrap()
-        .trim_matches('.')
-        .to_owned();
+    let mut site = site;
+    let prefix = site.config["prefix"].as_str().unwrap().to_owned();
     let (mut races, mut faults, mut lost, mut doubled) = (0, 0, 0, 0);
     for seed in 0..8 {
-        let sound = store(&format!("{run}-{}/{seed}", std::process::id()));
+        site = site.with(json!({"prefix": format!("{prefix}/{seed}"), "timeout_seconds": 60, "retries": 8}));
+        let sound = site.store();
         let stores: Vec<_> = (1..=3)
             .map(|writer| {
                 let plan = Plan::Dice {
@@ -127,3 +103,5 @@ async fn competing_writers_on_a_real_server_lose_and_double_nothing() {
     assert_eq!((lost, doubled), (0, 0));
     assert!(races > 8 && faults > 8);
 }
+
+on_every_bucket!(competing_writers_of_a_bucket_lose_and_double_nothing);

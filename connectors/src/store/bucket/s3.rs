@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::Place;
+use super::service::Service;
 use crate::secret::Secret;
 
 /// Settings of a bucket. Keys, region and endpoint that are not set come from the environment
@@ -41,32 +43,71 @@ pub struct S3Config {
     #[serde(default)]
     pub allow_http: bool,
     /// Timeout for a connection.
-    #[serde(default = "connect_timeout_seconds")]
+    #[serde(default = "super::connect_timeout_seconds")]
     pub connect_timeout_seconds: u64,
     /// Timeout of a request, upload included.
-    #[serde(default = "timeout_seconds")]
+    #[serde(default = "super::timeout_seconds")]
     pub timeout_seconds: u64,
     /// The maximum number of retries of a request.
-    #[serde(default = "retries")]
+    #[serde(default = "super::retries")]
     #[schemars(extend("x-unit" = "retries"))]
     pub retries: usize,
     /// The time after which Lethe stops retrying a request, and the call fails.
-    #[serde(default = "retry_seconds")]
+    #[serde(default = "super::retry_seconds")]
     pub retry_seconds: u64,
 }
 
-const fn connect_timeout_seconds() -> u64 {
-    5
-}
+impl S3Config {
+    pub(super) fn place(&self) -> Place<'_> {
+        Place {
+            service: Service::S3,
+            root: format!("s3://{}", self.bucket),
+            bucket: &self.bucket,
+            prefix: &self.prefix,
+            endpoint: self.endpoint.as_deref(),
+            ca: self.ca.as_deref(),
+            allow_http: self.allow_http,
+        }
+    }
 
-const fn timeout_seconds() -> u64 {
-    60
-}
+    /// Creates a client of the bucket without contacting it.
+    ///
+    /// # Errors
+    /// The problem, in words without secrets.
+    #[cfg(feature = "s3")]
+    pub(super) fn client(&self) -> Result<object_store::aws::AmazonS3, String> {
+        use object_store::aws::{AmazonS3Builder, S3ConditionalPut};
 
-const fn retries() -> usize {
-    8
-}
-
-const fn retry_seconds() -> u64 {
-    60
+        let requests = super::requests::Requests {
+            ca: self.ca.as_deref(),
+            allow_http: self.allow_http,
+            connect_timeout_seconds: self.connect_timeout_seconds,
+            timeout_seconds: self.timeout_seconds,
+            retries: self.retries,
+            retry_seconds: self.retry_seconds,
+        };
+        let mut builder = AmazonS3Builder::from_env()
+            .with_bucket_name(&self.bucket)
+            .with_conditional_put(S3ConditionalPut::ETagMatch)
+            .with_client_options(requests.options()?)
+            .with_retry(requests.retry());
+        if let Some(endpoint) = &self.endpoint {
+            builder = builder.with_endpoint(endpoint);
+        }
+        if let Some(region) = &self.region {
+            builder = builder.with_region(region);
+        }
+        if let Some(key) = &self.access_key {
+            builder = builder.with_access_key_id(key.expose());
+        }
+        if let Some(key) = &self.secret_key {
+            builder = builder.with_secret_access_key(key.expose());
+        }
+        if let Some(token) = &self.session_token {
+            builder = builder.with_token(token.expose());
+        }
+        builder
+            .build()
+            .map_err(|error| super::cause::Cause::of(&error).detail)
+    }
 }

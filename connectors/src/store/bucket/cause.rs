@@ -43,8 +43,14 @@ impl Cause {
     /// Parses the status after `status code:` and the code in `<Code>`.
     fn of_text(text: &str) -> Self {
         let after = |mark: &str| text.split_once(mark).map(|(_, rest)| rest);
-        let status = after("status code: ").and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next());
-        let status = status.and_then(|status| status.parse().ok());
+        let number = |rest: &str| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok();
+        let status = after("status code: ").and_then(number).or_else(|| {
+            // Azure deletes in batches, whose parts have a status of their own.
+            let (before, rest) = text.rsplit_once("(code: ")?;
+            before
+                .contains("Bulk delete request failed")
+                .then(|| number(rest))?
+        });
         let code = after("<Code>").and_then(|rest| rest.split_once("</Code>"));
         let code = code.map_or("", |(code, _)| code);
         let sound = code.len() <= 64 && code.chars().all(|c| c.is_ascii_alphanumeric());
@@ -60,6 +66,8 @@ impl Cause {
                     untrusted: false,
                 };
             }
+            // A URL can hold a signature.
+            (None, _) if text.contains("sig=") => "the store's client failed".to_owned(),
             // Without a response, the text is the library's own.
             (None, _) => text.to_owned(),
         };
@@ -84,5 +92,19 @@ mod tests {
         );
         assert_eq!(cause.status, Some(403));
         assert_eq!(cause.detail, "HTTP 403, SignatureDoesNotMatch");
+    }
+
+    #[test]
+    fn a_part_of_a_batch_has_its_own_status() {
+        let cause = Cause::of_text(
+            "Generic error: Bulk delete request failed for key a/(code: 1): Forbidden (code: 403)",
+        );
+        assert_eq!((cause.status, cause.detail.as_str()), (Some(403), "HTTP 403"));
+    }
+
+    #[test]
+    fn a_signature_in_a_url_is_not_kept() {
+        let cause = Cause::of_text("Error performing GET https://a/c?sv=1&sig=hush - damaged");
+        assert!(!cause.detail.contains("hush"), "{}", cause.detail);
     }
 }
