@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use lethe_connectors::store::{FolderConfig, S3Config, Store, StoreConfig};
+use lethe_connectors::store::{FolderConfig, Store, StoreConfig};
 
 use crate::PublishError;
 
@@ -16,9 +16,9 @@ const TAKEN: [&str; 3] = ["_delta_log", "_delta_index", "_change_data"];
 pub enum Place {
     /// A folder, absolute and without links.
     Folder(PathBuf),
-    /// A prefix of a bucket of S3.
+    /// A prefix of a bucket.
     Bucket {
-        /// The bucket's name.
+        /// The URI of the whole bucket, such as `s3://BUCKET` or `abfss://CONTAINER@ACCOUNT.dfs.core.windows.net`.
         bucket: String,
         /// The prefix, without slashes at its ends.
         prefix: String,
@@ -26,7 +26,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// Parses `s3://BUCKET/PREFIX`, or the path of a folder that need not exist.
+    /// Parses the URL of a bucket (see [`StoreConfig::from_url`]), or the path of a folder that need not exist.
     ///
     /// # Errors
     /// [`PublishError::Place`].
@@ -35,18 +35,13 @@ impl Place {
             place: text.to_owned(),
             why,
         };
-        if let Some(rest) = text.strip_prefix("s3://") {
+        if let Some((scheme, rest)) = text.split_once("://") {
+            StoreConfig::from_url(text).map_err(wrong)?;
             let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
-            if bucket.is_empty() {
-                return Err(wrong("it names no bucket; write s3://BUCKET/PREFIX".into()));
-            }
             return Ok(Self::Bucket {
-                bucket: bucket.to_owned(),
+                bucket: format!("{scheme}://{bucket}"),
                 prefix: prefix.trim_matches('/').to_owned(),
             });
-        }
-        if text.contains("://") {
-            return Err(wrong("give a folder or s3://BUCKET/PREFIX".into()));
         }
         let path = canonical(Path::new(text)).map_err(|error| wrong(error.to_string()))?;
         if path.to_str().is_none() {
@@ -79,14 +74,11 @@ impl Place {
         let config = match self {
             Self::Folder(path) => StoreConfig::Folder(FolderConfig { path: path.clone() }),
             Self::Bucket { bucket, prefix } => {
-                let http = std::env::var("AWS_ALLOW_HTTP").is_ok_and(|value| value == "true");
-                let settings = serde_json::json!({ "bucket": bucket, "prefix": prefix, "allow_http": http });
-                let config: S3Config =
-                    serde_json::from_value(settings).map_err(|error| PublishError::Place {
-                        place: self.to_string(),
-                        why: error.to_string(),
-                    })?;
-                StoreConfig::S3(config)
+                let config = StoreConfig::from_url(&format!("{bucket}/{prefix}"));
+                config.map_err(|why| PublishError::Place {
+                    place: self.to_string(),
+                    why,
+                })?
             }
         };
         Ok(config.build()?)
@@ -123,8 +115,8 @@ impl Place {
     pub fn uri(&self) -> String {
         match self {
             Self::Folder(path) => format!("file://{}/", encode(path.to_str().unwrap_or_default())),
-            Self::Bucket { bucket, prefix } if prefix.is_empty() => format!("s3://{bucket}/"),
-            Self::Bucket { bucket, prefix } => format!("s3://{bucket}/{}/", encode(prefix)),
+            Self::Bucket { bucket, prefix } if prefix.is_empty() => format!("{bucket}/"),
+            Self::Bucket { bucket, prefix } => format!("{bucket}/{}/", encode(prefix)),
         }
     }
 }
@@ -228,6 +220,13 @@ mod tests {
             "_lethe/"
         );
         assert_eq!(base(&table, &bucket("s3://other/x")).unwrap(), "s3://other/x/");
+        let table = bucket("abfss://lake@a.dfs.core.windows.net/notes");
+        let dataset = bucket("abfss://lake@a.dfs.core.windows.net/notes/_lethe/");
+        assert_eq!(base(&table, &dataset).unwrap(), "_lethe/");
+        assert_eq!(
+            base(&table, &bucket("gs://other/a b")).unwrap(),
+            "gs://other/a%20b/"
+        );
     }
 
     #[test]
@@ -255,7 +254,7 @@ mod tests {
         std::os::unix::fs::symlink(root.join("real"), root.join("link")).unwrap();
         let parsed = Place::parse(root.join("link/./new/table").to_str().unwrap()).unwrap();
         assert_eq!(parsed, Place::Folder(root.join("real/new/table")));
-        for wrong in ["s3://", "gs://bucket/x"] {
+        for wrong in ["s3://", "az://container/x", "abfss://container/x"] {
             assert!(Place::parse(wrong).is_err());
         }
     }
