@@ -81,7 +81,7 @@
   {{- if and .enabled $stream (not .egress.brokers) -}}
     {{- fail "networkPolicy.egress.brokers: is empty, so pods could not reach a broker; list them, or set networkPolicy.enabled to false" -}}
   {{- end -}}
-  {{- if and .enabled (eq (toString $v.config.sink.store.kind) "s3") (not .egress.store) -}}
+  {{- if and .enabled (has (toString $v.config.sink.store.kind) (list "s3" "azure" "gcs")) (not .egress.store) -}}
     {{- fail "networkPolicy.egress.store: is empty, so pods could not reach the store; list it, or set networkPolicy.enabled to false" -}}
   {{- end -}}
   {{- if and .enabled $v.config.telemetry.otlp (not .egress.otlp) -}}
