@@ -59,11 +59,14 @@ impl Place {
             .iter()
             .find_map(|scheme| location.strip_prefix(scheme))
             .filter(|path| path.starts_with('/'));
-        match (path, location.strip_prefix("s3a://")) {
-            (Some(path), _) => Self::parse(path),
-            (None, Some(rest)) => Self::parse(&format!("s3://{rest}")),
-            (None, None) => Self::parse(location),
+        if let Some(path) = path {
+            return Self::parse(path);
         }
+        let other = [("s3a://", "s3"), ("abfs://", "abfss"), ("wasbs://", "abfss")];
+        let known = other
+            .iter()
+            .find_map(|(prefix, scheme)| Some(format!("{scheme}://{}", location.strip_prefix(prefix)?)));
+        Self::parse(known.as_deref().unwrap_or(location))
     }
 
     /// Opens the place as a store. Keys, region and endpoint of a bucket come from the environment.
@@ -89,9 +92,7 @@ impl Place {
     pub(crate) fn location(&self) -> String {
         match self {
             Self::Folder(path) => format!("file://{}", path.to_str().unwrap_or_default()),
-            Self::Bucket { bucket, prefix } => {
-                format!("s3://{bucket}/{prefix}").trim_end_matches('/').to_owned()
-            }
+            Self::Bucket { bucket, prefix } => format!("{bucket}/{prefix}").trim_end_matches('/').to_owned(),
         }
     }
 
@@ -226,6 +227,12 @@ mod tests {
         assert_eq!(
             base(&table, &bucket("gs://other/a b")).unwrap(),
             "gs://other/a%20b/"
+        );
+        assert_eq!(bucket("gs://other/a b/").location(), "gs://other/a b");
+        let location = "wasbs://lake@a.blob.core.windows.net/notes";
+        assert_eq!(
+            Place::of_location(location).unwrap().open().unwrap().describe(),
+            table.open().unwrap().describe()
         );
     }
 

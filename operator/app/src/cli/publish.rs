@@ -17,8 +17,8 @@ pub(crate) struct PublishDatasetArgs {
     /// The Delta table of the notes: its folder, or a bucket as for DATASET; created if it does not exist
     #[arg(long, value_name = "TABLE")]
     pub(crate) delta: Option<OsString>,
-    /// The Iceberg table of the notes: NAMESPACE.TABLE with --catalog, else its folder, or s3://BUCKET/PREFIX; created if
-    /// it does not exist
+    /// The Iceberg table of the notes: NAMESPACE.TABLE with --catalog, else its folder, or a bucket as for DATASET;
+    /// created if it does not exist
     #[arg(long, value_name = "TABLE")]
     pub(crate) iceberg: Option<OsString>,
     /// The address of the Iceberg REST catalog
