@@ -23,7 +23,7 @@ pub struct GcsConfig {
     #[serde(default)]
     #[schemars(extend("examples" = ["https://storage.me-central2.rep.googleapis.com"]))]
     pub endpoint: Option<String>,
-    /// The JSON key of a service account.
+    /// The key of a service account, in JSON.
     #[serde(default, skip_serializing)]
     #[schemars(extend("examples" = ["${file:/run/secrets/gcs.json}"]))]
     pub service_account_key: Option<Secret>,
