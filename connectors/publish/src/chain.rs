@@ -1,5 +1,6 @@
 //! The files of a chain that a table does not have yet.
 
+use std::fmt;
 use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
@@ -18,6 +19,15 @@ pub enum Content {
     Notes,
     /// The rows of audit files.
     Audit,
+}
+
+impl fmt::Display for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Notes => "notes",
+            Self::Audit => "audit",
+        })
+    }
 }
 
 /// A file of a chain, and what it adds to a table.

@@ -17,6 +17,7 @@
 
 mod added;
 mod chain;
+mod check;
 mod delta;
 mod error;
 mod iceberg;
@@ -29,6 +30,7 @@ mod time;
 mod writer;
 
 pub use chain::Content;
+pub use check::{CheckReport, Resized, TableCheck, check};
 pub use error::PublishError;
 pub use iceberg::CatalogueSettings;
 pub use place::Place;

@@ -1,13 +1,14 @@
 //! The program that `lethe publish` runs. It is a program of its own because Delta's kernel would make the other one
 //! larger for everybody.
 
+use std::fmt;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{ArgGroup, Parser, ValueEnum};
 use lethe_publish::{
-    CatalogueSettings, IcebergTarget, Place, PublishError, Report, TableName, Target, publish,
+    CatalogueSettings, IcebergTarget, Place, PublishError, TableName, Target, check, publish,
 };
 use tracing_subscriber::EnvFilter;
 
@@ -35,6 +36,9 @@ struct Args {
     /// The table of the audit, of the same format; not published by default
     #[arg(long, value_name = "TABLE")]
     audit_table: Option<String>,
+    /// Only check that each file of the dataset that the tables name exists and has its size; change nothing
+    #[arg(long)]
+    check: bool,
     /// Print as JSON
     #[arg(long)]
     json: bool,
@@ -58,9 +62,8 @@ const USAGE: u8 = 2;
 fn main() -> ExitCode {
     let args = Args::parse();
     start_log(&args);
-    let done = run(&args).and_then(|report| print(&args, &report));
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
+    match run(&args) {
+        Ok(code) => code,
         Err(failure) => failure.end(),
     }
 }
@@ -95,7 +98,7 @@ impl Failure {
     }
 }
 
-fn run(args: &Args) -> Result<Report, Failure> {
+fn run(args: &Args) -> Result<ExitCode, Failure> {
     let place = |text: &str| Place::parse(text).map_err(Failure::Publish);
     let dataset = place(&args.dataset)?;
     let (notes, audit) = targets(args).map_err(Failure::Publish)?;
@@ -103,10 +106,25 @@ fn run(args: &Args) -> Result<Report, Failure> {
         .enable_all()
         .build()
         .map_err(Failure::Io)?;
-    let report = publish(runtime.handle(), &dataset, &notes, audit.as_ref()).map_err(Failure::Publish)?;
+    let (runtime_handle, audit) = (runtime.handle(), audit.as_ref());
+    let code = match args.check {
+        true => {
+            let report = check(runtime_handle, &dataset, &notes, audit).map_err(Failure::Publish)?;
+            print(args, &report)?;
+            match report.is_sound() {
+                true => ExitCode::SUCCESS,
+                false => ExitCode::FAILURE,
+            }
+        }
+        false => {
+            let report = publish(runtime_handle, &dataset, &notes, audit).map_err(Failure::Publish)?;
+            print(args, &report)?;
+            ExitCode::SUCCESS
+        }
+    };
     // Requests that were given up may still run.
     runtime.shutdown_background();
-    Ok(report)
+    Ok(code)
 }
 
 /// Returns the tables of the notes and of the audit.
@@ -128,7 +146,7 @@ fn targets(args: &Args) -> Result<(Target, Option<Target>), PublishError> {
     Ok((target(notes.unwrap_or_default())?, audit))
 }
 
-fn print(args: &Args, report: &Report) -> Result<(), Failure> {
+fn print(args: &Args, report: &(impl serde::Serialize + fmt::Display)) -> Result<(), Failure> {
     let text = match args.json {
         true => serde_json::to_string_pretty(report).map_err(|error| Failure::Io(error.into()))? + "\n",
         false => report.to_string(),

@@ -1,15 +1,25 @@
 //! Where datasets and tables lie, and how a table's log names the files of a dataset.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use lethe_connectors::store::{FolderConfig, Store, StoreConfig};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use crate::PublishError;
 
 /// Names of hidden folders that readers or `VACUUM` treat as a part of the table.
 const TAKEN: [&str; 3] = ["_delta_log", "_delta_index", "_change_data"];
+
+/// What a name has in another form in a table's log.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'/')
+    .remove(b'=');
 
 /// A folder, or a prefix of a bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -161,16 +171,12 @@ pub(crate) fn base(table: &Place, dataset: &Place) -> Result<String, PublishErro
 
 /// Percent-encodes the name of a file for a table's log, which holds URIs (RFC 3986, section 3.3).
 pub(crate) fn encode(name: &str) -> String {
-    let mut encoded = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/=".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            // Writing to a string cannot fail.
-            let _ok = write!(encoded, "%{byte:02X}").is_ok();
-        }
-    }
-    encoded
+    utf8_percent_encode(name, ENCODED).to_string()
+}
+
+/// Decodes a name in a table's log; `None` if it is not UTF-8.
+pub(crate) fn decode(name: &str) -> Option<String> {
+    Some(percent_decode_str(name).decode_utf8().ok()?.into_owned())
 }
 
 /// Resolves the links of the part of a path that exists.

@@ -71,10 +71,7 @@ impl fmt::Display for Report {
 
 impl fmt::Display for TableReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let content = match self.content {
-            Content::Notes => "notes",
-            Content::Audit => "audit",
-        };
+        let content = self.content;
         write!(
             f,
             "{content}: {} files with {} rows of {} chains published to {} in {} commits",

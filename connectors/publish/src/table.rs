@@ -31,6 +31,12 @@ pub(crate) trait Table {
     /// If the table is damaged.
     fn published(&self, state: &Self::State, chain: &str) -> Result<Option<i64>, PublishError>;
 
+    /// Returns the files of the dataset that are in the table.
+    ///
+    /// # Errors
+    /// As [`Table::load`].
+    fn files(&self, state: &Self::State) -> Result<Vec<TableFile>, PublishError>;
+
     /// Compares a file's columns with those of the table (`None`: of a new one) and with the ones to add, and adds the
     /// new ones to these.
     ///
@@ -58,6 +64,15 @@ pub(crate) trait Table {
     /// # Errors
     /// As [`Table::load`]. The commit may exist nevertheless.
     fn commit(&self, state: &Self::State, commit: Commit<Self::Columns>) -> Result<Ended, PublishError>;
+}
+
+/// A file that is in a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TableFile {
+    /// Its name in the dataset.
+    pub(crate) file: String,
+    /// Its size in the table, in bytes.
+    pub(crate) size: u64,
 }
 
 /// What one commit adds to a table.

@@ -84,6 +84,7 @@ lethe erase -c lethe.toml --records records.txt --reason 'request 2026-118'
 
 # The dataset as Delta tables, for those who query them.
 lethe publish data/ --delta lake/notes --audit-table lake/audit --json > published.json
+lethe publish data/ --delta lake/notes --audit-table lake/audit --check
 # The same as an Iceberg table of a catalogue.
 lethe publish data/ --iceberg "lake.$TOPIC" --catalog "$CATALOG" --warehouse lake
 

@@ -18,8 +18,8 @@ use tokio::runtime::Handle;
 use super::columns::{columns, fit};
 use super::object_store::KernelStore;
 use super::rows::rows;
-use crate::place::base;
-use crate::table::{Commit, Ended, Table};
+use crate::place::{base, decode};
+use crate::table::{Commit, Ended, Table, TableFile};
 use crate::{Place, PublishError};
 
 /// The table's place for the kernel: names of the table's store follow the last slash.
@@ -150,6 +150,30 @@ impl Table for DeltaTable {
     fn published(&self, snapshot: &SnapshotRef, chain: &str) -> Result<Option<i64>, PublishError> {
         let found = snapshot.get_app_id_version(chain, &self.engine);
         found.map_err(|error| self.kernel(error))
+    }
+
+    fn files(&self, snapshot: &SnapshotRef) -> Result<Vec<TableFile>, PublishError> {
+        let scan = Arc::clone(snapshot).scan_builder().build();
+        let scan = scan.map_err(|error| self.kernel(error))?;
+        let mut found: Vec<(String, i64)> = Vec::new();
+        for part in scan
+            .scan_metadata(&self.engine)
+            .map_err(|error| self.kernel(error))?
+        {
+            let visited = part.and_then(|part| {
+                part.visit_scan_files(found, |found: &mut Vec<(String, i64)>, file| {
+                    found.push((file.path, file.size));
+                })
+            });
+            found = visited.map_err(|error| self.kernel(error))?;
+        }
+        let own = found.into_iter().filter_map(|(path, size)| {
+            Some(TableFile {
+                file: decode(path.strip_prefix(&self.base)?)?,
+                size: size.unsigned_abs(),
+            })
+        });
+        Ok(own.collect())
     }
 
     fn fit(

@@ -147,6 +147,14 @@ impl Manifest {
         self.file.records.iter().filter_map(path)
     }
 
+    /// Returns the locations and sizes of its files.
+    pub(crate) fn sizes(&self) -> impl Iterator<Item = (&str, i64)> {
+        self.file.records.iter().filter_map(|entry| {
+            let file = record(entry, "data_file")?;
+            Some((text(file, "file_path")?, number(file, "file_size_in_bytes")?))
+        })
+    }
+
     /// Takes in the files of another manifest, if it was written with the same schema, and returns whether it did.
     pub(crate) fn merge(&mut self, other: Self) -> bool {
         let fits = self.file.schema == other.file.schema;

@@ -32,6 +32,52 @@ pub(crate) struct Prepared {
     pub(crate) entry: Value,
 }
 
+/// Returns the size of each file of the current snapshot that lies in `base`, by what its location has after that.
+///
+/// # Errors
+/// The store's error; if the metadata are damaged.
+pub(crate) fn data_files(table: &str, state: &State, base: &str) -> Result<Vec<(String, i64)>, PublishError> {
+    let mut found = Vec::new();
+    for listed in manifests(table, state)?
+        .iter()
+        .filter(|listed| listed.content == 0)
+    {
+        let manifest = read(table, state, listed)?;
+        let files = manifest
+            .sizes()
+            .filter_map(|(location, size)| Some((location.strip_prefix(base)?.to_owned(), size)));
+        found.extend(files);
+    }
+    Ok(found)
+}
+
+/// Returns the manifests of the table's current snapshot.
+fn manifests(table: &str, state: &State) -> Result<Vec<Listed>, PublishError> {
+    let Some(snapshot) = current(table, state)? else {
+        return Ok(Vec::new());
+    };
+    let Some(list) = snapshot["manifest-list"].as_str() else {
+        return Err(damaged(
+            table,
+            "its metadata",
+            "a snapshot has no list of manifests",
+        ));
+    };
+    let bytes = state.files.read(list)?;
+    manifest_list::read(&bytes).map_err(|why| damaged(table, list, why))
+}
+
+/// Returns the table's current snapshot.
+fn current<'a>(table: &str, state: &'a State) -> Result<Option<&'a Value>, PublishError> {
+    let snapshot = state.metadata.snapshot();
+    snapshot.map_err(|why| damaged(table, "its metadata", why))
+}
+
+fn read(table: &str, state: &State, listed: &Listed) -> Result<Manifest, PublishError> {
+    let bytes = state.files.read(&listed.path)?;
+    Manifest::read(&bytes, listed).map_err(|why| damaged(table, &listed.path, why))
+}
+
 /// Writes the files of a snapshot.
 pub(crate) struct Builder<'a> {
     table: &'a str,
@@ -77,29 +123,8 @@ impl<'a> Builder<'a> {
             written: Vec::new(),
             manifests: Vec::new(),
         };
-        builder.manifests = builder.current()?;
+        builder.manifests = manifests(table, state)?;
         Ok(builder)
-    }
-
-    /// Returns the manifests of the table's current snapshot.
-    fn current(&self) -> Result<Vec<Listed>, PublishError> {
-        let Some(snapshot) = self.parent()? else {
-            return Ok(Vec::new());
-        };
-        let Some(list) = snapshot["manifest-list"].as_str() else {
-            return Err(damaged(
-                self.table,
-                "its metadata",
-                "a snapshot has no list of manifests",
-            ));
-        };
-        let bytes = self.state.files.read(list)?;
-        manifest_list::read(&bytes).map_err(|why| damaged(self.table, list, why))
-    }
-
-    fn parent(&self) -> Result<Option<&'a Value>, PublishError> {
-        let snapshot = self.state.metadata.snapshot();
-        snapshot.map_err(|why| damaged(self.table, "its metadata", why))
     }
 
     /// Adds files that the table does not have.
@@ -172,8 +197,7 @@ impl<'a> Builder<'a> {
     }
 
     fn read(&self, listed: &Listed) -> Result<Manifest, PublishError> {
-        let bytes = self.state.files.read(&listed.path)?;
-        Manifest::read(&bytes, listed).map_err(|why| damaged(self.table, &listed.path, why))
+        read(self.table, self.state, listed)
     }
 
     /// Writes the manifest of new files.
@@ -234,7 +258,7 @@ impl<'a> Builder<'a> {
 
     /// Writes the list, and returns the entry of the snapshot.
     fn finish(&mut self, operation: &str, files: &[Added], deleted: &Written) -> Result<Value, PublishError> {
-        let parent = self.parent()?;
+        let parent = current(self.table, self.state)?;
         let parent_id = parent.and_then(|parent| parent["snapshot-id"].as_i64());
         let list = manifest_list::write(self.id, parent_id, self.sequence_number, &self.manifests);
         let list = list.map_err(|why| damaged(self.table, "a list of manifests", why))?;

@@ -12,9 +12,9 @@ use super::folder::Folder;
 use super::metadata::{MAIN, Metadata, NAME_MAPPING};
 use super::rest::Rest;
 use super::schema::{Field, columns, fit};
-use super::snapshot::Builder;
+use super::snapshot::{Builder, data_files};
 use super::update::{LAST_ADDED, Requirement, Update};
-use crate::table::{Commit, Ended, Table};
+use crate::table::{Commit, Ended, Table, TableFile};
 use crate::{Content, IcebergTarget, Place, PublishError};
 
 /// The format version that Lethe writes.
@@ -160,6 +160,15 @@ impl Table for IcebergTable {
             .parse()
             .map_err(|_| format!("the property `{chain}` is not an offset"));
         self.read(parsed).map(Some)
+    }
+
+    fn files(&self, state: &State) -> Result<Vec<TableFile>, PublishError> {
+        let found = data_files(&self.name, state, &self.base)?;
+        let files = found.into_iter().map(|(file, size)| TableFile {
+            file,
+            size: size.unsigned_abs(),
+        });
+        Ok(files.collect())
     }
 
     fn fit(

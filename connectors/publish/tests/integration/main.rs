@@ -1,5 +1,6 @@
 //! Publishing from chains on disk, written by the real sink, and read back by other readers of Delta and Iceberg.
 
+mod check;
 mod common;
 mod crashes;
 mod erasure;

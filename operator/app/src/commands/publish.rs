@@ -60,8 +60,10 @@ fn arguments(args: &PublishDatasetArgs, log: &LogArgs, quiet: bool) -> Vec<OsStr
             option(name, value);
         }
     }
-    if args.json {
-        arguments.push("--json".into());
+    for (name, is_given) in [("--check", args.check), ("--json", args.json)] {
+        if is_given {
+            arguments.push(name.into());
+        }
     }
     // A path may begin with a dash.
     arguments.extend(["--".into(), args.dataset.clone()]);
@@ -86,6 +88,7 @@ mod tests {
             catalog: None,
             warehouse: None,
             audit_table: Some("audit".into()),
+            check: true,
             json: true,
         };
         assert_eq!(
@@ -95,6 +98,7 @@ mod tests {
                 "--log-format=json",
                 "--delta=table",
                 "--audit-table=audit",
+                "--check",
                 "--json",
                 "--",
                 "-data"
