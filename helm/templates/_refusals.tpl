@@ -84,6 +84,9 @@
   {{- if and .enabled (has (toString $v.config.sink.store.kind) (list "s3" "azure" "gcs")) (not .egress.store) -}}
     {{- fail "networkPolicy.egress.store: is empty, so pods could not reach the store; list it, or set networkPolicy.enabled to false" -}}
   {{- end -}}
+  {{- if and .enabled (dig "table" "catalog" "" $v.config.sink) (not .egress.catalog) -}}
+    {{- fail "networkPolicy.egress.catalog: is empty, so pods could not reach config.sink.table.catalog" -}}
+  {{- end -}}
   {{- if and .enabled $v.config.telemetry.otlp (not .egress.otlp) -}}
     {{- fail "networkPolicy.egress.otlp: is empty, so pods could not reach config.telemetry.otlp" -}}
   {{- end -}}

@@ -7,8 +7,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{ArgGroup, Parser, ValueEnum};
+use lethe_connectors::store::StoreConfig;
 use lethe_publish::{
-    CatalogueSettings, IcebergTarget, Place, PublishError, TableName, Target, check, publish,
+    CatalogueSettings, IcebergTarget, Place, PublishError, Report, TableName, Target, check, publish,
 };
 use tracing_subscriber::EnvFilter;
 
@@ -56,8 +57,12 @@ enum LogFormat {
     Json,
 }
 
+/// The dataset whose store's settings are on standard input, as JSON. For `lethe run`, which has secrets among them.
+const STANDARD_INPUT: &str = "-";
 /// A wrong command line or configuration.
 const USAGE: u8 = 2;
+/// `--check` found a difference.
+const FOUND: u8 = 4;
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -100,7 +105,10 @@ impl Failure {
 
 fn run(args: &Args) -> Result<ExitCode, Failure> {
     let place = |text: &str| Place::parse(text).map_err(Failure::Publish);
-    let dataset = place(&args.dataset)?;
+    let dataset = match args.dataset.as_str() {
+        STANDARD_INPUT => store_of(io::stdin().lock())?,
+        dataset => place(dataset)?,
+    };
     let (notes, audit) = targets(args).map_err(Failure::Publish)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -113,11 +121,18 @@ fn run(args: &Args) -> Result<ExitCode, Failure> {
             print(args, &report)?;
             match report.is_sound() {
                 true => ExitCode::SUCCESS,
-                false => ExitCode::FAILURE,
+                false => ExitCode::from(FOUND),
             }
         }
         false => {
-            let report = publish(runtime_handle, &dataset, &notes, audit).map_err(Failure::Publish)?;
+            let report = match publish(runtime_handle, &dataset, &notes, audit) {
+                // A run whose source is empty so far.
+                Err(PublishError::NoChains { dataset }) if args.dataset == STANDARD_INPUT => Report {
+                    dataset,
+                    ..Report::default()
+                },
+                published => published.map_err(Failure::Publish)?,
+            };
             print(args, &report)?;
             ExitCode::SUCCESS
         }
@@ -125,6 +140,19 @@ fn run(args: &Args) -> Result<ExitCode, Failure> {
     // Requests that were given up may still run.
     runtime.shutdown_background();
     Ok(code)
+}
+
+/// Reads the settings of the dataset's store, with its secrets, as `lethe run` writes them.
+fn store_of(input: impl io::Read) -> Result<Place, Failure> {
+    let settings: StoreConfig = serde_json::from_reader(input).map_err(|error| {
+        // The message of a syntax error has its place only; one of a wrong value could quote a secret.
+        Failure::Io(io::Error::other(format!(
+            "standard input holds no settings of a store (line {}, column {})",
+            error.line(),
+            error.column()
+        )))
+    })?;
+    Place::of_store(settings).map_err(Failure::Publish)
 }
 
 /// Returns the tables of the notes and of the audit.

@@ -32,6 +32,8 @@ pub enum Place {
         bucket: String,
         /// The prefix, without slashes at its ends.
         prefix: String,
+        /// The settings of the bucket; `None` if they come from the environment.
+        settings: Option<Box<StoreConfig>>,
     },
 }
 
@@ -51,6 +53,7 @@ impl Place {
             return Ok(Self::Bucket {
                 bucket: format!("{scheme}://{bucket}"),
                 prefix: prefix.trim_matches('/').to_owned(),
+                settings: None,
             });
         }
         let path = canonical(Path::new(text)).map_err(|error| wrong(error.to_string()))?;
@@ -58,6 +61,43 @@ impl Place {
             return Err(wrong("its path is not UTF-8; move it".into()));
         }
         Ok(Self::Folder(path))
+    }
+
+    /// Returns the place of a store.
+    ///
+    /// # Errors
+    /// [`PublishError::Place`].
+    pub fn of_store(settings: StoreConfig) -> Result<Self, PublishError> {
+        if let StoreConfig::Folder(folder) = &settings {
+            return Self::parse(&folder.path.to_string_lossy());
+        }
+        let mut place = Self::parse(&settings.uri())?;
+        if let Self::Bucket { settings: own, .. } = &mut place {
+            *own = Some(Box::new(settings));
+        }
+        Ok(place)
+    }
+
+    /// Gives a place the settings of another one in the same bucket, unless it has its own.
+    #[must_use]
+    pub fn with_settings_of(mut self, other: &Self) -> Self {
+        if let (
+            Self::Bucket {
+                bucket,
+                prefix,
+                settings: own @ None,
+            },
+            Self::Bucket {
+                bucket: same,
+                settings: Some(settings),
+                ..
+            },
+        ) = (&mut self, other)
+            && bucket == same
+        {
+            *own = Some(Box::new(settings.with_prefix(prefix)));
+        }
+        self
     }
 
     /// Parses a location in the metadata of an Iceberg table. Engines write the same one in several ways.
@@ -86,7 +126,11 @@ impl Place {
     pub fn open(&self) -> Result<Arc<dyn Store>, PublishError> {
         let config = match self {
             Self::Folder(path) => StoreConfig::Folder(FolderConfig { path: path.clone() }),
-            Self::Bucket { bucket, prefix } => {
+            Self::Bucket {
+                settings: Some(settings),
+                ..
+            } => (**settings).clone(),
+            Self::Bucket { bucket, prefix, .. } => {
                 let config = StoreConfig::from_url(&format!("{bucket}/{prefix}"));
                 config.map_err(|why| PublishError::Place {
                     place: self.to_string(),
@@ -102,7 +146,9 @@ impl Place {
     pub(crate) fn location(&self) -> String {
         match self {
             Self::Folder(path) => format!("file://{}", path.to_str().unwrap_or_default()),
-            Self::Bucket { bucket, prefix } => format!("{bucket}/{prefix}").trim_end_matches('/').to_owned(),
+            Self::Bucket { bucket, prefix, .. } => {
+                format!("{bucket}/{prefix}").trim_end_matches('/').to_owned()
+            }
         }
     }
 
@@ -126,8 +172,8 @@ impl Place {
     pub fn uri(&self) -> String {
         match self {
             Self::Folder(path) => format!("file://{}/", encode(path.to_str().unwrap_or_default())),
-            Self::Bucket { bucket, prefix } if prefix.is_empty() => format!("{bucket}/"),
-            Self::Bucket { bucket, prefix } => format!("{bucket}/{}/", encode(prefix)),
+            Self::Bucket { bucket, prefix, .. } if prefix.is_empty() => format!("{bucket}/"),
+            Self::Bucket { bucket, prefix, .. } => format!("{bucket}/{}/", encode(prefix)),
         }
     }
 }

@@ -20,6 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{At, Op, Store, StoreConfig, StoreError};
+use crate::secret::Secret;
 
 pub use azure::AzureConfig;
 pub use gcs::GcsConfig;
@@ -104,6 +105,28 @@ pub(super) fn open(config: &StoreConfig) -> Result<Arc<dyn Store>, StoreError> {
     #[cfg(not(feature = "buckets"))]
     let opened = Err(not_a_bucket());
     opened
+}
+
+/// Returns the secrets of a configuration, with their keys.
+pub(super) fn secrets(config: &StoreConfig) -> Vec<(&'static str, &Secret)> {
+    let all: &[(&'static str, &Option<Secret>)] = match config {
+        StoreConfig::Folder(_) => &[],
+        StoreConfig::S3(s3) => &[
+            ("access_key", &s3.access_key),
+            ("secret_key", &s3.secret_key),
+            ("session_token", &s3.session_token),
+        ],
+        StoreConfig::Azure(azure) => &[
+            ("access_key", &azure.access_key),
+            ("sas_token", &azure.sas_token),
+            ("client_secret", &azure.client_secret),
+        ],
+        StoreConfig::Gcs(gcs) => &[("service_account_key", &gcs.service_account_key)],
+    };
+    let given = all
+        .iter()
+        .filter_map(|(key, secret)| Some((*key, secret.as_ref()?)));
+    given.collect()
 }
 
 /// Returns whether this build has a client of the bucket's service.

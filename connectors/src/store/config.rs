@@ -53,6 +53,29 @@ impl StoreConfig {
         Place::of(self).and_then(|place| place.ca)
     }
 
+    /// Returns the settings as JSON with their secrets, which serialization leaves out. Only for the standard input of
+    /// another program of Lethe: never write it to a file, a log or a command line.
+    pub fn with_secrets(&self) -> serde_json::Value {
+        let mut settings = serde_json::to_value(self).unwrap_or_default();
+        for (key, secret) in bucket::secrets(self) {
+            settings[key] = secret.expose().into();
+        }
+        settings
+    }
+
+    /// Returns the configuration of another prefix of the same bucket. A folder stays as it is.
+    #[must_use]
+    pub fn with_prefix(&self, prefix: &str) -> Self {
+        let mut other = self.clone();
+        match &mut other {
+            Self::Folder(_) => {}
+            Self::S3(S3Config { prefix: own, .. })
+            | Self::Azure(AzureConfig { prefix: own, .. })
+            | Self::Gcs(GcsConfig { prefix: own, .. }) => prefix.clone_into(own),
+        }
+        other
+    }
+
     /// Returns whether the store is a part of another, or the same, as far as their names tell.
     pub fn lies_in(&self, outer: &Self) -> bool {
         if let (Self::Folder(inner), Self::Folder(outer)) = (self, outer) {
@@ -97,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn printing_a_configuration_shows_no_secret() {
+    fn printing_a_configuration_shows_no_secret_and_another_program_gets_all() {
         for text in [
             r#"{"kind": "s3", "bucket": "b", "access_key": "hush", "secret_key": "hush-hush"}"#,
             r#"{"kind": "azure", "account": "a", "container": "c", "access_key": "hush", "sas_token": "hush",
@@ -108,6 +131,8 @@ mod tests {
             for printed in [format!("{config:?}"), serde_json::to_string(&config).unwrap()] {
                 assert!(!printed.contains("hush"), "{printed}");
             }
+            let same: StoreConfig = serde_json::from_value(config.with_secrets()).unwrap();
+            assert_eq!(same, config);
         }
     }
 

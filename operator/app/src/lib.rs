@@ -23,6 +23,7 @@ mod looking;
 mod pipeline;
 mod profile;
 mod progress;
+mod publish;
 mod redact;
 mod reference;
 mod replay;
@@ -44,7 +45,7 @@ pub fn main() -> ! {
         progress::turn_off();
     }
     dumps::turn_off();
-    let result = commands::run(cli.command, &cli.log, cli.terminal.quiet);
+    let result = commands::run(cli.command);
     logging::tell_left_out();
     exit::leave(exit::report(result))
 }

@@ -51,6 +51,7 @@ mod status_page;
 mod stopping;
 mod store_tls;
 mod synthesise;
+mod table;
 mod telemetry;
 mod tokens;
 mod upgrade;

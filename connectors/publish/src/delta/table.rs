@@ -52,7 +52,7 @@ impl DeltaTable {
     /// The store's error; [`PublishError::Vacuum`] and [`PublishError::Inside`] if the dataset cannot lie where it does.
     pub(crate) fn open(place: &Place, dataset: &Place, runtime: &Handle) -> Result<Self, PublishError> {
         let base = base(place, dataset)?;
-        let store = place.open()?;
+        let store = place.clone().with_settings_of(dataset).open()?;
         let executor = Arc::new(TokioMultiThreadExecutor::new(runtime.clone()));
         let kernel_store = Arc::new(KernelStore::new(Arc::clone(&store)));
         Ok(Self {

@@ -18,12 +18,12 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Opens the location of a table.
+    /// Opens the location of a table. In the bucket of the dataset, the settings of the bucket are the dataset's.
     ///
     /// # Errors
     /// [`PublishError::Place`] if Lethe does not write to such locations; the store's error.
-    pub(crate) fn open(location: &str, runtime: &Handle) -> Result<Self, PublishError> {
-        let place = Place::of_location(location)?;
+    pub(crate) fn open(location: &str, dataset: &Place, runtime: &Handle) -> Result<Self, PublishError> {
+        let place = Place::of_location(location)?.with_settings_of(dataset);
         Ok(Self {
             runtime: runtime.clone(),
             store: place.open()?,
@@ -62,7 +62,7 @@ impl Files {
         }
         // Engines write one location in several ways, and can keep metadata elsewhere.
         let (folder, name) = location.rsplit_once('/').unwrap_or((location, ""));
-        let store = Place::of_location(folder)?.open()?;
+        let store = Place::of_location(folder)?.with_settings_of(&self.place).open()?;
         Ok(self.runtime.block_on(store.read(name))?)
     }
 

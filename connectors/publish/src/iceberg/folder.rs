@@ -35,9 +35,9 @@ impl Folder {
     ///
     /// # Errors
     /// The store's error.
-    pub(crate) fn open(place: &Place, runtime: &Handle) -> Result<Self, PublishError> {
+    pub(crate) fn open(place: &Place, dataset: &Place, runtime: &Handle) -> Result<Self, PublishError> {
         Ok(Self {
-            files: Arc::new(Files::open(&place.location(), runtime)?),
+            files: Arc::new(Files::open(&place.location(), dataset, runtime)?),
             place: place.clone(),
             runtime: runtime.clone(),
         })

@@ -17,7 +17,7 @@ use super::files::Files;
 use super::metadata::Metadata;
 use super::settings::{CatalogueSettings, Login};
 use super::update::{Requirement, Update};
-use crate::{PublishError, TableName};
+use crate::{Place, PublishError, TableName};
 
 const CONNECT: Duration = Duration::from_secs(10);
 /// Limit of one request.
@@ -32,6 +32,7 @@ pub(crate) struct Rest {
     client: Client,
     settings: Arc<CatalogueSettings>,
     name: TableName,
+    dataset: Place,
     runtime: Handle,
     /// The address of the table's namespace.
     namespace: Url,
@@ -67,6 +68,7 @@ impl Rest {
     pub(crate) fn open(
         settings: &Arc<CatalogueSettings>,
         name: &TableName,
+        dataset: &Place,
         runtime: &Handle,
     ) -> Result<Self, PublishError> {
         let client = Client::builder()
@@ -85,6 +87,7 @@ impl Rest {
             namespace: settings.url.clone(),
             settings: Arc::clone(settings),
             name: name.clone(),
+            dataset: dataset.clone(),
             runtime: runtime.clone(),
             token: Mutex::new(None),
         };
@@ -135,7 +138,7 @@ impl Rest {
         let metadata = Metadata(loaded.metadata);
         let location = metadata.location().map_err(|why| self.wrong(&why))?;
         Ok(Some(State {
-            files: Arc::new(Files::open(location, &self.runtime)?),
+            files: Arc::new(Files::open(location, &self.dataset, &self.runtime)?),
             metadata,
             file: 0,
         }))

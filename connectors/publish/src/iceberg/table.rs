@@ -45,11 +45,11 @@ impl IcebergTable {
     ) -> Result<Self, PublishError> {
         let (catalogue, name) = match target {
             IcebergTarget::Folder(place) => (
-                Catalogue::Folder(Folder::open(place, runtime)?),
+                Catalogue::Folder(Folder::open(place, dataset, runtime)?),
                 place.to_string(),
             ),
             IcebergTarget::Catalogue { catalogue, name } => (
-                Catalogue::Rest(Rest::open(catalogue, name, runtime)?),
+                Catalogue::Rest(Rest::open(catalogue, name, dataset, runtime)?),
                 name.to_string(),
             ),
         };

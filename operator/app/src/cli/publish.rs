@@ -4,10 +4,10 @@ use std::ffi::OsString;
 
 use clap::{ArgGroup, Args};
 
-#[derive(Args)]
+#[derive(Args, Default)]
 #[command(group = ArgGroup::new("format").args(["delta", "iceberg"]).required(true))]
 #[command(
-    after_help = "Runs the program `lethe-publish`, which lies next to this one or on PATH. The credentials of a bucket come from the environment: for S3 AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION and AWS_ENDPOINT_URL; for Azure AZURE_STORAGE_ACCOUNT_KEY, AZURE_STORAGE_SAS_TOKEN, or AZURE_CLIENT_ID, AZURE_TENANT_ID and AZURE_CLIENT_SECRET; for Google Cloud Storage GOOGLE_APPLICATION_CREDENTIALS. The login to a catalog comes from LETHE_CATALOG_TOKEN, or from LETHE_CATALOG_CREDENTIAL (ID:SECRET).\nExit codes: 0 success, also if there was nothing new; 1 runtime failure, run the same command again to continue, or --check found a difference; 2 wrong usage, or a table that Lethe does not write to.\nExamples:\n  lethe publish lake/notes/_lethe --delta lake/notes\n  lethe publish data/notes --iceberg clinic.notes --catalog https://catalog.example.org/api"
+    after_help = "Runs the program `lethe-publish`, which lies next to this one or on PATH. The credentials of a bucket come from the environment: for S3 AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION and AWS_ENDPOINT_URL; for Azure AZURE_STORAGE_ACCOUNT_KEY, AZURE_STORAGE_SAS_TOKEN, or AZURE_CLIENT_ID, AZURE_TENANT_ID and AZURE_CLIENT_SECRET; for Google Cloud Storage GOOGLE_APPLICATION_CREDENTIALS. The login to a catalog comes from LETHE_CATALOG_TOKEN, or from LETHE_CATALOG_CREDENTIAL (ID:SECRET).\nExit codes: 0 success, also if there was nothing new; 1 runtime failure, run the same command again to continue; 2 wrong usage, or a table that Lethe does not write to; 4 --check found a difference.\nExamples:\n  lethe publish lake/notes/_lethe --delta lake/notes\n  lethe publish data/notes --iceberg clinic.notes --catalog https://catalog.example.org/api"
 )]
 pub(crate) struct PublishDatasetArgs {
     /// The dataset: its folder, or a bucket: s3://BUCKET/PREFIX, abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX or

@@ -38,10 +38,10 @@ mod skip;
 mod synthesise;
 mod train;
 
-use crate::cli::{Command, DictionaryCommand, LogArgs, SchemaCommand};
+use crate::cli::{Command, DictionaryCommand, SchemaCommand};
 
-/// Runs the command. `log` and `quiet` are for commands that another program runs.
-pub(crate) fn run(command: Command, log: &LogArgs, quiet: bool) -> anyhow::Result<()> {
+/// Runs the command.
+pub(crate) fn run(command: Command) -> anyhow::Result<()> {
     match command {
         #[cfg(feature = "kafka")]
         Command::Demo(args) => demo::run(&args),
@@ -49,7 +49,7 @@ pub(crate) fn run(command: Command, log: &LogArgs, quiet: bool) -> anyhow::Resul
         Command::Run(args) => run::run(&args),
         Command::Backfill(args) => backfill::run(&args),
         Command::Emit(args) => emit::run(&args),
-        Command::Publish(args) => publish::run(&args, log, quiet),
+        Command::Publish(args) => publish::run(&args),
         Command::Redact(args) => redact::run(&args),
         Command::Show(args) => show::show(&args),
         Command::Explain(args) => show::explain(&args),

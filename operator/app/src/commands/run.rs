@@ -28,6 +28,7 @@ use crate::logging::tell_left_out;
 use crate::pipeline::{
     Budget, Counters, Current, EngineVersion, LaneContext, Pipeline, Pool, Tallied, Turns, files,
 };
+use crate::publish::Publisher;
 use crate::signals::{Overrun, stop_on_signal};
 use crate::telemetry::{Build, Telemetry};
 
@@ -200,6 +201,7 @@ pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) 
             fingerprints: fingerprints(config, built, cluster.clone()),
         }
     };
+    let publisher = Publisher::of(config, &telemetry)?;
     let server = telemetry.serve(&config.telemetry)?;
     let context = context(
         config,
@@ -223,7 +225,9 @@ pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) 
     ));
     runtime.block_on(lanes.check_output())?;
     let reporter = runtime.spawn(report(Arc::clone(&lanes)));
-    let ((over, ends), (over_too, ends_too)) = (channel(), channel());
+    // Each thread ends when its sender is dropped.
+    let ((over, ends), (over_too, ends_too), (over_publishing, ends_publishing)) =
+        (channel(), channel(), channel());
     let result = std::thread::scope(|scope| {
         let (source_fingerprint, lanes) = (&built.source_fingerprint, &lanes);
         let take_up = |built: &BuiltEngine| {
@@ -239,15 +243,24 @@ pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) 
             reload(part, config, login.as_ref(), lanes, &stopped)
         };
         scope.spawn(move || Secrets::of(config, RELOADABLE).poll(&ends_too, reload));
+        if let Some(publisher) = &publisher {
+            scope.spawn(move || publisher.repeat(&ends_publishing, own));
+        }
         let result = stream(config, source, until, login.as_ref(), lanes, &inbox);
-        drop((over, over_too));
+        drop((over, over_too, over_publishing));
         result
     });
     reporter.abort();
     telemetry.board().ready(false);
+    let published = match &publisher {
+        // A stream that was stopped goes on later, and publishes then.
+        Some(publisher) if result.is_ok() && !stop.is_requested() => publisher.complete(&stop),
+        _ => Ok(()),
+    };
     telemetry.shut_down();
     drop(server);
     result?;
+    published?;
     let counters = lanes.counters();
     Ok(Summary {
         counts: counters.to_string(),

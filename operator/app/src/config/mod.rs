@@ -11,6 +11,7 @@ mod origin;
 mod paths;
 mod policy;
 mod renamed;
+mod table;
 mod telemetry;
 
 use std::path::PathBuf;
@@ -47,6 +48,7 @@ pub(crate) use names::{Naming, is_strict};
 pub(crate) use origin::SecretFile;
 pub(crate) use paths::Written;
 pub(crate) use policy::{PolicySource, is_away, refused};
+pub(crate) use table::TableConfig;
 pub(crate) use telemetry::{OtlpConfig, TelemetryConfig};
 
 /// The least memory that the program can be held to.
@@ -170,6 +172,8 @@ pub(crate) struct SinkConfig {
     /// The Parquet encoding of files.
     #[serde(default)]
     pub(crate) encoding: Encoding,
+    /// The Delta or Iceberg table in which `lethe run` registers its files. By default only `lethe publish` does.
+    pub(crate) table: Option<TableConfig>,
 }
 
 /// The destination of redacted messages, which `lethe emit` publishes.

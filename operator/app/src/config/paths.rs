@@ -35,6 +35,8 @@ const PATHS: &[&str] = &[
     "policy_file",
     "sink.store.path",
     "sink.store.ca",
+    "sink.table.path",
+    "sink.table.audit_path",
     "emit.security.ca",
     "emit.security.certificate",
     "emit.security.key",
@@ -191,9 +193,10 @@ fn visit(value: &mut Value, rest: &str, key: &str, base: &Base, written: &mut Wr
     }
 }
 
-/// Returns whether a value is the name of something that the program contains.
+/// Returns whether a value is no path, but the name of something that the program contains, or a URL.
 fn is_name(key: &str, value: &str) -> bool {
     match key {
+        "sink.table.path" | "sink.table.audit_path" => value.contains("://"),
         "engine.bundle" => lethe_bundles::names().any(|name| name == value),
         "engine.labels" => LabelSet::built_in_set(value).is_some(),
         _ => false,

@@ -2,7 +2,11 @@
 
 mod limit;
 
+use std::ffi::OsString;
+use std::sync::OnceLock;
+
 use anstream::{AutoStream, ColorChoice};
+use clap::ValueEnum as _;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _};
@@ -11,9 +15,26 @@ use crate::cli::{LogArgs, LogFormat};
 
 pub(crate) use limit::tell_left_out;
 
+/// The filter and the format with which logging was started.
+static STARTED: OnceLock<(String, LogFormat)> = OnceLock::new();
+
+/// Returns the options with which another program of Lethe logs as this one does.
+pub(crate) fn options() -> Vec<OsString> {
+    let Some((filter, format)) = STARTED.get() else {
+        return Vec::new();
+    };
+    let format = format.to_possible_value();
+    let format = format.map(|format| format!("--log-format={}", format.get_name()).into());
+    [format!("--log={filter}").into()]
+        .into_iter()
+        .chain(format)
+        .collect()
+}
+
 /// Starts logging, only of errors if `quiet`. It must be called once, before anything else.
 pub(crate) fn start(args: &LogArgs, quiet: bool) {
     let filter = if quiet { "error" } else { &args.log };
+    STARTED.get_or_init(|| (filter.to_owned(), args.log_format));
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
     let registry = tracing_subscriber::registry().with(filter);
     let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);

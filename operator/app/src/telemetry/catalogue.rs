@@ -72,6 +72,7 @@ metrics! {
     BACKFILL_BYTES = Counter "lethe_backfill_bytes_total" [] "Bytes of input text that a backfill redacted";
     BACKFILL_UNITS = Gauge "lethe_backfill_units" ["state"] "Units of this backfill shard, by state: total, done";
     BACKFILL_LEFT = Gauge "lethe_backfill_seconds_left" [] "Estimated seconds until this backfill shard is done";
+    TABLE_PUBLISHES = Counter "lethe_table_publishes_total" ["outcome"] "Attempts to publish the table of `sink.table`, by outcome: published, failed";
     READY = Gauge "lethe_ready" [] "1 if the program can take records, else 0";
     BUILD_INFO = Gauge "lethe_build_info" ["version", "bundle", "policy"] "Always 1; the labels identify the version, the bundle and the policy";
     RESIDENT = Gauge "process_resident_memory_bytes" [] "Resident memory of the process in bytes";

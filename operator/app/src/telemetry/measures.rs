@@ -120,6 +120,7 @@ pub(crate) struct Measures {
     drift_warnings: Counter<u64>,
     backfill_rows: Counter<u64>,
     backfill_bytes: Counter<u64>,
+    table_publishes: Counter<u64>,
     stage: Histogram<f64>,
     batch_records: Histogram<u64>,
     batch_bytes: Histogram<u64>,
@@ -170,6 +171,7 @@ impl Measures {
             drift_warnings: counter(metric::DRIFT_WARNINGS),
             backfill_rows: counter(metric::BACKFILL_ROWS),
             backfill_bytes: counter(metric::BACKFILL_BYTES),
+            table_publishes: counter(metric::TABLE_PUBLISHES),
             stage: seconds(metric::STAGE, SECONDS),
             batch_records: sizes(metric::BATCH_RECORDS, RECORDS),
             batch_bytes: sizes(metric::BATCH_BYTES, BYTES),
@@ -288,6 +290,11 @@ impl Measures {
         self.backfill_bytes.add(bytes, &[]);
     }
 
+    /// Records an attempt to publish the table: `published`, `failed`.
+    pub(crate) fn published(&self, outcome: &'static str) {
+        self.table_publishes.add(1, &[KeyValue::new("outcome", outcome)]);
+    }
+
     /// Records a retry of an operation: `commit`, `open`, `redact`.
     pub(crate) fn retry(&self, operation: &'static str) {
         self.store_retries
@@ -345,6 +352,9 @@ impl Measures {
                 .add(0, &[KeyValue::new("operation", operation)]);
         }
         self.fenced.add(0, &[]);
+        for outcome in ["published", "failed"] {
+            self.table_publishes.add(0, &[KeyValue::new("outcome", outcome)]);
+        }
         for code in HaltCode::ALL {
             self.halted.add(0, &[KeyValue::new("code", code.name())]);
         }
