@@ -22,7 +22,7 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'=');
 
 /// A folder, or a prefix of a bucket.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Place {
     /// A folder, absolute and without links.
     Folder(PathBuf),
