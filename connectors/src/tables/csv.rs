@@ -198,7 +198,7 @@ impl<R: Read> Read for Bounded<R> {
 
 enum Source {
     Field(usize),
-    Constant(String),
+    Constant(Option<String>),
 }
 
 struct Rows {
@@ -237,7 +237,7 @@ impl Rows {
             return Err(QuarantineCode::InvalidPayload);
         }
         let cell = |source: &Source| match source {
-            Source::Constant(value) => Ok(Some(value.clone())),
+            Source::Constant(value) => Ok(value.clone()),
             Source::Field(at) => match self.record.get(*at) {
                 None | Some(b"") => Ok(None),
                 Some(bytes) => match std::str::from_utf8(bytes) {

@@ -38,7 +38,7 @@ pub(super) fn read(
             constant: partitions
                 .iter()
                 .find(|(name, _)| *name == wanted.path)
-                .map(|(_, value)| value.clone()),
+                .and_then(|(_, value)| value.clone()),
         })
         .collect();
     let schema = schema_of(columns.iter().map(|column| column.path.as_str()));

@@ -320,8 +320,8 @@ impl Tables {
     }
 }
 
-/// A column with the same value in every row, and that value.
-type Constant = (String, String);
+/// A column with the same value in every row, and that value; `None` if it is null.
+type Constant = (String, Option<String>);
 
 #[cfg(test)]
 mod tests {

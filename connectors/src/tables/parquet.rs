@@ -242,7 +242,7 @@ impl Rows {
         };
         let mut columns: Vec<ArrayRef> = read.columns().to_vec();
         for (_, value) in &self.constants {
-            let column = LargeStringArray::from_iter_values(std::iter::repeat_n(value, rows));
+            let column = LargeStringArray::from_iter(std::iter::repeat_n(value.as_ref(), rows));
             columns.push(Arc::new(column));
         }
         let record =

@@ -6,14 +6,14 @@ use super::Constant;
 /// Hive's marker of a missing value.
 const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
 
-/// Returns the columns and values in a name, except missing ones.
+/// Returns the columns and values in a name.
 pub(super) fn of(name: &str) -> Vec<Constant> {
     let folders = name.rsplit_once('/').map_or("", |(folders, _)| folders);
     folders
         .split('/')
         .filter_map(|folder| folder.split_once('='))
-        .filter(|(key, value)| !key.is_empty() && *value != NULL)
-        .map(|(key, value)| (decoded(key), decoded(value)))
+        .filter(|(key, _)| !key.is_empty())
+        .map(|(key, value)| (decoded(key), (value != NULL).then(|| decoded(value))))
         .collect()
 }
 
@@ -44,13 +44,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_with_a_value_are_columns_and_the_file_is_none() {
+    fn folders_with_a_name_and_a_value_are_columns_and_the_file_is_none() {
         let found = of("x/year=2019/ward=4%20West%2/site=__HIVE_DEFAULT_PARTITION__/a=b.parquet");
         assert_eq!(
             found,
             [
-                ("year".to_owned(), "2019".to_owned()),
-                ("ward".to_owned(), "4 West%2".to_owned())
+                ("year".to_owned(), Some("2019".to_owned())),
+                ("ward".to_owned(), Some("4 West%2".to_owned())),
+                ("site".to_owned(), None)
             ]
         );
         assert!(of("a=b.parquet").is_empty());

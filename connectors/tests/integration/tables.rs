@@ -134,6 +134,32 @@ fn a_table_is_the_same_whatever_it_is_written_in() {
 }
 
 #[test]
+fn a_partition_without_a_value_is_a_null_in_every_format() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (known, none) = ("ward=4%20West", "ward=__HIVE_DEFAULT_PARTITION__");
+    for partition in [known, none] {
+        let partition = folder.path().join(partition);
+        std::fs::create_dir(&partition).unwrap();
+        parquet(&partition.join("a.parquet"), Pages::UNCOMPRESSED);
+        std::fs::write(partition.join("b.jsonl"), jsonl()).unwrap();
+        std::fs::write(partition.join("c.csv"), csv()).unwrap();
+    }
+    let columns = "[columns]\ntext = [\"text\"]\nkeep = [\"id\", \"ward\"]";
+    let read = all(&tables(folder.path(), columns, &runtime).unwrap());
+    assert_eq!(read.len(), 6);
+    for (name, _, slabs) in read {
+        let ward = name.starts_with(known).then_some("4 West");
+        for slab in slabs {
+            let slab = slab.unwrap();
+            let column = slab.record.column_by_name("ward").unwrap();
+            let wards = column.as_string_opt::<i64>().unwrap();
+            assert!(wards.iter().all(|found| found == ward), "{name}");
+        }
+    }
+}
+
+#[test]
 fn reading_on_from_the_start_of_a_slab_gives_the_slabs_that_follow() {
     let folder = tempfile::tempdir().unwrap();
     parquet(&folder.path().join("a.parquet"), Pages::SNAPPY);

@@ -56,7 +56,7 @@ pub(crate) fn command() -> clap::Command {
     name = "lethe",
     version,
     styles = shell::STYLES,
-    after_help = "Exit codes: 0 success; 1 runtime failure; 2 wrong usage or configuration; 3 a lane halted and an operator must decide; 4 a check found an error or nothing to check, or a backfill found unreadable data; 5 a self-trained model lost too much on the held-out set and was not written; 6 a run to the end wrote everything but quarantined more than half of a topic or source, a replay quarantined more than half of its records, or refused messages were skipped; 7 an inspected backfill has not ended, and its files are intact; 130 an interrupt (Ctrl-C) ended a command before it was done. `run`, `backfill`, `emit`, `serve` and `adapt corrections` drain on an interrupt, and end with 0.\nTry `lethe demo` first."
+    after_help = "Exit codes: 0 success; 1 runtime failure; 2 wrong usage or configuration; 3 a lane halted and an operator must decide; 4 a check found an error or nothing to check, or a backfill found unreadable data; 5 a self-trained model lost too much on the held-out set and was not written; 6 a run to the end wrote everything but quarantined more than half of a topic or source, a replay quarantined more than half of its records, or refused messages were skipped; 7 an inspected backfill has not ended, and its files are intact; 130 an interrupt (Ctrl-C) ended a command before it was done. `run`, `emit`, `serve` and `adapt corrections` drain on an interrupt, and end with 0; `backfill` ends with 1.\nTry `lethe demo` first."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]

@@ -239,6 +239,14 @@ fn a_second_run_does_nothing_and_shards_make_what_one_run_makes() {
     };
     assert_eq!(rows_of(&content(&parted)), rows_of(&made), "byte for byte");
     assert_eq!(manifest(&parted)["totals"], manifest(&whole)["totals"]);
+    let before = rows_of(&content(&parted));
+    for shard in ["0/2", "1/2", "0/1"] {
+        backfill(&three, &["--shard", shard]).end().expect(0);
+    }
+    assert_eq!(rows_of(&content(&parted)), before);
+    Lethe::new([OsStr::new("inspect"), parted.as_os_str()])
+        .end()
+        .expect(0);
     for wrong in ["3/3", "1", "a/b", "-1/2"] {
         backfill(&three, &[&format!("--shard={wrong}")]).end().expect(2);
     }

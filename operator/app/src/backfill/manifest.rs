@@ -130,7 +130,18 @@ async fn whole(store: &dyn Store, plan: &str, shards: usize) -> anyhow::Result<(
         files,
         ..WholeManifest::of(plan, &read)
     };
-    create(store, &sum.path(), &sum, &sum.without_digests()).await
+    match store.read(&sum.path()).await {
+        Ok(bytes) if is_of_other_shards(&bytes, &sum) => Ok(()),
+        _ => create(store, &sum.path(), &sum, &sum.without_digests()).await,
+    }
+}
+
+/// Returns whether a manifest has the same units in another number of shards. It stays: the dataset was complete
+/// before, and these shards found nothing to do.
+fn is_of_other_shards(bytes: &[u8], sum: &WholeManifest) -> bool {
+    serde_json::from_slice::<WholeManifest>(bytes).is_ok_and(|other| {
+        other.shards != sum.shards && other.totals == sum.totals && other.broken == sum.broken
+    })
 }
 
 /// Writes a manifest, unless the same one exists, or one that an earlier version wrote for the same files.
