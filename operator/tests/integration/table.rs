@@ -10,6 +10,7 @@ use common::checks::until_rows;
 use common::dataset::Dataset;
 use common::kafka::Topic;
 use common::notes::{event, events};
+use common::pages::{Pages, TELEMETRY, sum};
 use common::process::{Lethe, TIMEOUT};
 use common::{Place, bucket_variables, env, folder_sink, kafka, quoted, s3_sink};
 use serde_json::Value;
@@ -89,10 +90,15 @@ fn a_table_that_cannot_be_published_neither_stops_the_stream_nor_passes_for_comp
     let place = Place::new();
     // VACUUM would delete it.
     let dataset = place.at("notes/data");
-    let sink = folder_sink(&dataset) + ROLL + &delta("notes", "every_seconds = 1\n");
+    let sink = folder_sink(&dataset) + ROLL + &delta("notes", "every_seconds = 1\n") + TELEMETRY;
     let config = place.write("lethe.toml", topic.source() + &sink);
     let mut running = Lethe::run(&config).start();
+    let pages = Pages::of(&mut running);
     running.until_it_says("the table was not published", TIMEOUT);
+    let metrics = pages.metrics();
+    let attempts = |outcome: &str| sum(&metrics, "lethe_table_publishes_total", &[outcome]);
+    assert!(attempts("outcome=\"failed\"") > 0.0);
+    assert_eq!(attempts("outcome=\"published\""), 0.0);
     until_rows(&dataset, 10, &mut running);
     running.signal("TERM");
     running.wait(TIMEOUT).expect(0);

@@ -113,7 +113,8 @@ fn metrics_move_with_records_files_and_quarantine_and_none_is_unlisted() {
     let asked = concat!(
         include_str!("telemetry.rs"),
         include_str!("backfill.rs"),
-        include_str!("fatal.rs")
+        include_str!("fatal.rs"),
+        include_str!("table.rs")
     );
     known
         .iter()

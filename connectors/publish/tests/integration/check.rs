@@ -59,7 +59,7 @@ fn files_that_are_gone_or_have_another_size_are_named() {
 }
 
 #[test]
-fn a_table_that_does_not_exist_is_not_sound_and_is_not_created() {
+fn a_table_of_notes_that_does_not_exist_is_a_difference_and_is_not_created() {
     let site = Site::new();
     site.append(0, 0..1);
     for (code, report) in check_all(&site) {
