@@ -89,6 +89,16 @@ pub enum PublishError {
         /// The setting.
         why: String,
     },
+    /// A version of a table cannot be listed.
+    #[error("version {version} of the table {table} {why}")]
+    Version {
+        /// The table.
+        table: String,
+        /// The number of the version, or the id of the snapshot.
+        version: i64,
+        /// The problem, and what to do.
+        why: String,
+    },
     /// The metadata of an Iceberg table cannot be read or written.
     #[error("the table {table}: {file}: {why}")]
     Metadata {
@@ -165,6 +175,7 @@ impl PublishError {
                 | Self::Settings { .. }
                 | Self::NoChains { .. }
                 | Self::Table { .. }
+                | Self::Version { .. }
         )
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use clap::{ArgGroup, Parser, ValueEnum};
 use lethe_connectors::store::StoreConfig;
 use lethe_publish::{
-    CatalogueSettings, IcebergTarget, Place, PublishError, Report, TableName, Target, check, publish,
+    CatalogueSettings, IcebergTarget, Place, PublishError, Report, TableName, Target, check, list, publish,
 };
 use tracing_subscriber::EnvFilter;
 
@@ -40,6 +40,9 @@ struct Args {
     /// Only check that each file of the dataset that the tables name exists and has its size; change nothing
     #[arg(long)]
     check: bool,
+    /// Only list the files of this version of the table, or of this snapshot, as JSON; they lie in DATASET
+    #[arg(long, value_name = "VERSION", hide = true, conflicts_with_all = ["check", "audit_table"])]
+    list: Option<i64>,
     /// Print as JSON
     #[arg(long)]
     json: bool,
@@ -109,12 +112,17 @@ fn run(args: &Args) -> Result<ExitCode, Failure> {
         STANDARD_INPUT => store_of(io::stdin().lock())?,
         dataset => place(dataset)?,
     };
-    let (notes, audit) = targets(args).map_err(Failure::Publish)?;
+    let (notes, audit) = targets(args, &dataset).map_err(Failure::Publish)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(Failure::Io)?;
     let (runtime_handle, audit) = (runtime.handle(), audit.as_ref());
+    if let Some(version) = args.list {
+        let listing = list(runtime.handle(), &dataset, &notes, version).map_err(Failure::Publish)?;
+        let text = serde_json::to_string(&listing).map_err(|error| Failure::Io(error.into()))?;
+        return write(&text).map(|()| ExitCode::SUCCESS);
+    }
     let code = match args.check {
         true => {
             let report = check(runtime_handle, &dataset, &notes, audit).map_err(Failure::Publish)?;
@@ -156,13 +164,18 @@ fn store_of(input: impl io::Read) -> Result<Place, Failure> {
 }
 
 /// Returns the tables of the notes and of the audit.
-fn targets(args: &Args) -> Result<(Target, Option<Target>), PublishError> {
+fn targets(args: &Args, dataset: &Place) -> Result<(Target, Option<Target>), PublishError> {
     let catalogue = args.catalog.as_deref();
     let catalogue = catalogue.map(|url| CatalogueSettings::from_environment(url, args.warehouse.as_deref()));
     let catalogue = catalogue.transpose()?.map(Arc::new);
+    // A table that is listed can lie in the dataset's place.
+    let place = |table: &str| match (table, args.list) {
+        (STANDARD_INPUT, Some(_)) => Ok(dataset.clone()),
+        _ => Place::parse(table),
+    };
     let target = |table: &str| match (&args.delta, &catalogue) {
-        (Some(_), _) => Place::parse(table).map(Target::Delta),
-        (None, None) => Place::parse(table).map(|place| Target::Iceberg(IcebergTarget::Folder(place))),
+        (Some(_), _) => place(table).map(Target::Delta),
+        (None, None) => place(table).map(|place| Target::Iceberg(IcebergTarget::Folder(place))),
         (None, Some(catalogue)) => Ok(Target::Iceberg(IcebergTarget::Catalogue {
             catalogue: Arc::clone(catalogue),
             name: TableName::parse(table)?,
@@ -179,6 +192,10 @@ fn print(args: &Args, report: &(impl serde::Serialize + fmt::Display)) -> Result
         true => serde_json::to_string_pretty(report).map_err(|error| Failure::Io(error.into()))? + "\n",
         false => report.to_string(),
     };
+    write(&text)
+}
+
+fn write(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())
         .and_then(|()| out.flush())

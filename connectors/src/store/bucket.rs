@@ -55,6 +55,11 @@ impl<'a> Place<'a> {
         }
     }
 
+    /// Returns the prefix, without slashes at its ends.
+    pub(super) fn prefix(&self) -> &'a str {
+        self.prefix.trim_matches('/')
+    }
+
     /// Returns the URI of the prefix, with a slash after the bucket.
     pub(super) fn uri(&self) -> String {
         format!("{}/{}", self.root, self.prefix)

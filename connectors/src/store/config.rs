@@ -63,6 +63,23 @@ impl StoreConfig {
         settings
     }
 
+    /// Returns the configuration of a folder in the store.
+    #[must_use]
+    pub fn within(&self, folder: &str) -> Self {
+        let folder = folder.trim_matches('/');
+        match (self, Place::of(self)) {
+            _ if folder.is_empty() => self.clone(),
+            (Self::Folder(own), _) => Self::Folder(FolderConfig {
+                path: own.path.join(folder),
+            }),
+            (_, Some(place)) => {
+                self.with_prefix(format!("{}/{folder}", place.prefix()).trim_start_matches('/'))
+            }
+            // Every bucket has a place.
+            (_, None) => self.clone(),
+        }
+    }
+
     /// Returns the configuration of another prefix of the same bucket. A folder stays as it is.
     #[must_use]
     pub fn with_prefix(&self, prefix: &str) -> Self {

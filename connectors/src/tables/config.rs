@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::runtime::Handle;
 
-use super::{CsvConfig, DatabaseConfig, TableColumns, TableError, TableFormat};
+use super::{CsvConfig, DatabaseConfig, TableColumns, TableError, TableFormat, TableVersion, VersionFile};
 use crate::files::{Codes, Names};
 use crate::format::MAX_NOTE_BYTES;
 use crate::store::StoreConfig;
@@ -23,6 +23,12 @@ pub struct TablesConfig {
     #[serde(default)]
     #[schemars(extend("examples" = ["exports/2026"]))]
     pub folder: String,
+    /// The version of a Delta or Iceberg table to read, instead of all files.
+    #[serde(default)]
+    pub table: Option<TableVersion>,
+    /// The files of that version, which the program lists.
+    #[serde(skip)]
+    pub version_files: Option<Vec<VersionFile>>,
     /// The format of the tables. By default each object's extension determines it.
     #[serde(default)]
     pub format: Option<TableFormat>,
@@ -78,6 +84,12 @@ impl TablesConfig {
                 problem: problem.to_owned(),
             })
         };
+        if self.table.is_some() && self.database.is_some() {
+            return wrong(
+                "table",
+                "is set in addition to `backfill.database`; remove one of them",
+            );
+        }
         match (&self.input, &self.database) {
             (Some(input), None) => Ok(TablesPlace::Store(input)),
             (None, Some(database)) => {

@@ -22,6 +22,7 @@ mod pick;
 mod shape;
 mod strings;
 mod tree;
+mod version;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -47,6 +48,7 @@ pub use file::{Layout, ParquetInput, TableFile, TableWriter};
 pub use shape::{Cell, Leaves, Shape};
 pub use strings::cell_text;
 pub use tree::Values;
+pub use version::{TableVersion, VersionFile};
 
 /// Approximate text of a slab in bytes.
 const SLAB_BYTES: usize = 4 << 20;
@@ -198,9 +200,21 @@ impl Tables {
             }
         };
         let folder = self.config.folder.trim_matches('/');
-        let listed = self.runtime.block_on(store.list(folder))?;
         let mut found = Found::default();
         let mut tables = Vec::new();
+        let mut unusable = Vec::new();
+        if let Some(files) = &self.config.version_files {
+            for (name, found) in self.runtime.block_on(version::find(store.as_ref(), files))? {
+                match found {
+                    Ok(object) => tables.push((object, TableFormat::Parquet)),
+                    Err(problem) => unusable.push((name, problem)),
+                }
+            }
+        }
+        let listed = match self.config.version_files {
+            Some(_) => Vec::new(),
+            None => self.runtime.block_on(store.list(folder))?,
+        };
         for object in listed {
             // Marker files that Spark and Hive write next to the data, and empty files, hold no rows.
             let file = object.name.rsplit('/').next().unwrap_or_default();
@@ -214,14 +228,24 @@ impl Tables {
         }
         let codes = match codes {
             Some(codes) => {
-                codes.assign(tables.iter().map(|(object, _)| object.name.as_str()), false)?;
+                let names = tables.iter().map(|(object, _)| object.name.as_str());
+                codes.assign(names.chain(unusable.iter().map(|(name, _)| *name)), false)?;
                 Some(&*codes)
             }
             None => None,
         };
+        let shown = |name: &str| -> Arc<str> {
+            let slot = codes.and_then(|codes| codes.slot(name));
+            slot.map_or_else(|| name.into(), |slot| Arc::clone(&slot.topic))
+        };
+        for (name, problem) in unusable {
+            let shown = shown(name);
+            found
+                .broken
+                .push((shown.to_string(), TableError::broken(&shown, problem)));
+        }
         for (object, format) in tables {
-            let slot = codes.and_then(|codes| codes.slot(&object.name));
-            let shown = slot.map_or_else(|| object.name.as_str().into(), |slot| Arc::clone(&slot.topic));
+            let shown = shown(&object.name);
             match self.split(store, object, &shown, format) {
                 Ok(parts) => found.units.extend(parts),
                 Err(error) => found.broken.push((shown.to_string(), error)),

@@ -7,6 +7,7 @@ mod backfill_database;
 mod backfill_faults;
 mod backfill_field_ids;
 mod backfill_inspect;
+mod backfill_table;
 mod bad_input;
 mod bundles;
 mod canary;

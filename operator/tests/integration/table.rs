@@ -104,7 +104,7 @@ fn a_table_that_cannot_be_published_neither_stops_the_stream_nor_passes_for_comp
     running.wait(TIMEOUT).expect(0);
 
     topic.fill((10..15).map(event));
-    let ended = Lethe::through(&config).end().expect(1);
+    let ended = Lethe::through(&config).end().expect(2);
     assert!(
         ended.err.contains("VACUUM") && ended.err.contains("the dataset is complete"),
         "{}",

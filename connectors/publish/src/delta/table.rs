@@ -1,5 +1,6 @@
 //! A Delta table in a store.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::Schema;
@@ -52,6 +53,18 @@ impl DeltaTable {
     /// The store's error; [`PublishError::Vacuum`] and [`PublishError::Inside`] if the dataset cannot lie where it does.
     pub(crate) fn open(place: &Place, dataset: &Place, runtime: &Handle) -> Result<Self, PublishError> {
         let base = base(place, dataset)?;
+        Self::at(place, dataset, base, runtime)
+    }
+
+    /// Opens a table to list its files, which lie in `input`.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub(crate) fn to_read(place: &Place, input: &Place, runtime: &Handle) -> Result<Self, PublishError> {
+        Self::at(place, input, input.uri(), runtime)
+    }
+
+    fn at(place: &Place, dataset: &Place, base: String, runtime: &Handle) -> Result<Self, PublishError> {
         let store = place.clone().with_settings_of(dataset).open()?;
         let executor = Arc::new(TokioMultiThreadExecutor::new(runtime.clone()));
         let kernel_store = Arc::new(KernelStore::new(Arc::clone(&store)));
@@ -122,6 +135,101 @@ impl DeltaTable {
     }
 }
 
+impl DeltaTable {
+    /// Returns the files of a version. Relative paths are names in the table's folder, which is the input's.
+    ///
+    /// # Errors
+    /// [`PublishError::Version`]; the kernel's error.
+    pub(crate) fn files_of(&self, version: i64) -> Result<Vec<TableFile>, PublishError> {
+        let refuse = |why: String| PublishError::Version {
+            table: self.name.clone(),
+            version,
+            why,
+        };
+        let newest = Snapshot::builder_for(ROOT).build(&self.engine);
+        let newest = newest.map_err(|error| self.kernel(error))?.version();
+        let number = u64::try_from(version).ok().filter(|number| *number <= newest);
+        let number = number.ok_or_else(|| refuse(format!("does not exist; the newest is {newest}")))?;
+        let snapshot = Snapshot::builder_for(ROOT).at_version(number).build(&self.engine);
+        let snapshot = snapshot.map_err(|error| self.kernel(error))?;
+        let mapping = snapshot.table_properties().column_mapping_mode;
+        if mapping.is_some_and(|mode| mode != ColumnMappingMode::None) {
+            return Err(refuse(
+                "renames columns (`delta.columnMapping.mode`), so that the files have other names; write the rows to a table without it"
+                    .to_owned(),
+            ));
+        }
+        let mut files = Vec::new();
+        for file in self.scan(&snapshot)? {
+            if file.has_deleted_rows {
+                return Err(refuse(
+                    "has files with deleted rows (deletion vectors); run `REORG TABLE ... APPLY (PURGE)` and read the version that it makes"
+                        .to_owned(),
+                ));
+            }
+            let name = match file.path.strip_prefix(&self.base) {
+                Some(name) => decode(name),
+                None if file.path.contains("://") || file.path.starts_with('/') => None,
+                None => decode(&file.path),
+            };
+            let name = name.ok_or_else(|| refuse("has files outside of the table's folder".to_owned()))?;
+            if !file
+                .partitions
+                .iter()
+                .all(|(column, value)| is_named(&name, column, value))
+            {
+                return Err(refuse(
+                    "has partitions whose values are not in the names of its files; write the rows to a table without partitions".to_owned(),
+                ));
+            }
+            files.push(TableFile {
+                file: name,
+                size: file.size.unsigned_abs(),
+            });
+        }
+        Ok(files)
+    }
+
+    /// Returns the files that the log of a version names.
+    fn scan(&self, snapshot: &SnapshotRef) -> Result<Vec<Scanned>, PublishError> {
+        let scan = Arc::clone(snapshot).scan_builder().build();
+        let scan = scan.map_err(|error| self.kernel(error))?;
+        let parts = scan.scan_metadata(&self.engine);
+        let mut found: Vec<Scanned> = Vec::new();
+        for part in parts.map_err(|error| self.kernel(error))? {
+            let visited = part.and_then(|part| {
+                part.visit_scan_files(found, |found: &mut Vec<Scanned>, file| {
+                    found.push(Scanned {
+                        path: file.path,
+                        size: file.size,
+                        has_deleted_rows: file.dv_info.has_vector(),
+                        partitions: file.partition_values,
+                    });
+                })
+            });
+            found = visited.map_err(|error| self.kernel(error))?;
+        }
+        Ok(found)
+    }
+}
+
+/// A file of a version, as the log has it.
+struct Scanned {
+    path: String,
+    size: i64,
+    has_deleted_rows: bool,
+    partitions: HashMap<String, String>,
+}
+
+/// Returns whether the name of a file has the value of a partition, as Spark writes it: `ward=4%20West/part-0.parquet`.
+fn is_named(name: &str, column: &str, value: &str) -> bool {
+    let folders = name.rsplit_once('/').map_or("", |(folders, _)| folders);
+    folders
+        .split('/')
+        .filter_map(|folder| folder.split_once('='))
+        .any(|(key, found)| decode(key).as_deref() == Some(column) && decode(found).as_deref() == Some(value))
+}
+
 impl Table for DeltaTable {
     type State = SnapshotRef;
     type Columns = Vec<StructField>;
@@ -153,24 +261,10 @@ impl Table for DeltaTable {
     }
 
     fn files(&self, snapshot: &SnapshotRef) -> Result<Vec<TableFile>, PublishError> {
-        let scan = Arc::clone(snapshot).scan_builder().build();
-        let scan = scan.map_err(|error| self.kernel(error))?;
-        let mut found: Vec<(String, i64)> = Vec::new();
-        for part in scan
-            .scan_metadata(&self.engine)
-            .map_err(|error| self.kernel(error))?
-        {
-            let visited = part.and_then(|part| {
-                part.visit_scan_files(found, |found: &mut Vec<(String, i64)>, file| {
-                    found.push((file.path, file.size));
-                })
-            });
-            found = visited.map_err(|error| self.kernel(error))?;
-        }
-        let own = found.into_iter().filter_map(|(path, size)| {
+        let own = self.scan(snapshot)?.into_iter().filter_map(|file| {
             Some(TableFile {
-                file: decode(path.strip_prefix(&self.base)?)?,
-                size: size.unsigned_abs(),
+                file: decode(file.path.strip_prefix(&self.base)?)?,
+                size: file.size.unsigned_abs(),
             })
         });
         Ok(own.collect())

@@ -112,6 +112,15 @@ fn entry(base: &str, file: &Added, ids: [Option<i32>; 3], snapshot: i64) -> Reco
     ])
 }
 
+/// A file of a manifest.
+pub(crate) struct DataFile {
+    pub(crate) location: String,
+    /// Its format, such as `PARQUET`.
+    pub(crate) format: String,
+    /// Its size in bytes.
+    pub(crate) size: i64,
+}
+
 /// The files of a manifest that were in the table when it was read.
 pub(crate) struct Manifest {
     file: AvroFile,
@@ -147,11 +156,15 @@ impl Manifest {
         self.file.records.iter().filter_map(path)
     }
 
-    /// Returns the locations and sizes of its files.
-    pub(crate) fn sizes(&self) -> impl Iterator<Item = (&str, i64)> {
+    /// Returns its files.
+    pub(crate) fn files(&self) -> impl Iterator<Item = DataFile> {
         self.file.records.iter().filter_map(|entry| {
             let file = record(entry, "data_file")?;
-            Some((text(file, "file_path")?, number(file, "file_size_in_bytes")?))
+            Some(DataFile {
+                location: text(file, "file_path")?.to_owned(),
+                format: text(file, "file_format")?.to_owned(),
+                size: number(file, "file_size_in_bytes")?,
+            })
         })
     }
 

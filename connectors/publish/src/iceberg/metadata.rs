@@ -1,7 +1,7 @@
 //! The metadata of a table (the specification, "Table Metadata"), as JSON, so that nothing is lost which Lethe does not
 //! use.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -60,6 +60,34 @@ impl Metadata {
         }
     }
 
+    /// Returns the snapshot with this id.
+    pub(crate) fn snapshot_of(&self, id: i64) -> Option<&Value> {
+        find(&self.0["snapshots"], "snapshot-id", id)
+    }
+
+    /// Returns whether a column ever had another name than now, or a name another column.
+    ///
+    /// # Errors
+    /// If a schema is damaged.
+    pub(crate) fn renames(&self) -> Result<bool, String> {
+        fn collect(field: &Field, path: &str, pairs: &mut BTreeSet<(i32, String)>) {
+            let path = format!("{path}.{}", field.name);
+            if let Type::Nested(Nested::Struct { fields }) = &field.of {
+                fields.iter().for_each(|field| collect(field, &path, pairs));
+            }
+            pairs.insert((field.id, path));
+        }
+        let mut pairs = BTreeSet::new();
+        for schema in self.0["schemas"].as_array().into_iter().flatten() {
+            fields(schema)?
+                .iter()
+                .for_each(|field| collect(field, "", &mut pairs));
+        }
+        let ids: BTreeSet<i32> = pairs.iter().map(|(id, _)| *id).collect();
+        let paths: BTreeSet<&String> = pairs.iter().map(|(_, path)| path).collect();
+        Ok(ids.len() != pairs.len() || paths.len() != pairs.len())
+    }
+
     /// Returns the schema that new rows have, as JSON.
     ///
     /// # Errors
@@ -83,7 +111,7 @@ impl Metadata {
     /// If a schema is damaged.
     pub(crate) fn known_ids(&self) -> Result<BTreeMap<i32, String>, String> {
         fn collect(field: &Field, known: &mut BTreeMap<i32, String>) {
-            let mut ids = std::collections::BTreeSet::new();
+            let mut ids = BTreeSet::new();
             field.ids(&mut ids);
             for id in ids {
                 known.entry(id).or_default();
@@ -126,4 +154,35 @@ fn find<'a>(list: &'a Value, key: &str, id: i64) -> Option<&'a Value> {
 
 fn fields(schema: &Value) -> Result<Vec<Field>, String> {
     serde_json::from_value(schema["fields"].clone()).map_err(|error| format!("a schema is damaged ({error})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn metadata(schemas: Value) -> Metadata {
+        Metadata(json!({ "schemas": schemas }))
+    }
+
+    fn schema(fields: &[(i32, &str)]) -> Value {
+        let field =
+            |(id, name): &(i32, &str)| json!({ "id": id, "name": name, "required": false, "type": "string" });
+        json!({ "type": "struct", "fields": fields.iter().map(field).collect::<Vec<_>>() })
+    }
+
+    #[test]
+    fn a_renamed_column_and_a_name_that_was_used_again_are_renames_and_a_new_column_is_none() {
+        let first = schema(&[(1, "note"), (2, "ward")]);
+        let added = metadata(json!([first, schema(&[(1, "note"), (2, "ward"), (3, "site")])]));
+        assert_eq!(added.renames(), Ok(false));
+        let renamed = metadata(json!([first, schema(&[(1, "text"), (2, "ward")])]));
+        assert_eq!(renamed.renames(), Ok(true));
+        let used_again = metadata(json!([
+            first,
+            schema(&[(1, "note")]),
+            schema(&[(1, "note"), (3, "ward")])
+        ]));
+        assert_eq!(used_again.renames(), Ok(true));
+    }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::catalogue::State;
-use super::manifest::{self, Manifest, Written};
+use super::manifest::{self, DataFile, Manifest, Written};
 use super::manifest_list::{self, Listed};
 use super::schema::Field;
 use crate::PublishError;
@@ -32,30 +32,41 @@ pub(crate) struct Prepared {
     pub(crate) entry: Value,
 }
 
-/// Returns the size of each file of the current snapshot that lies in `base`, by what its location has after that.
+/// The files of a snapshot.
+#[derive(Default)]
+pub(crate) struct DataFiles {
+    /// The files with rows.
+    pub(crate) files: Vec<DataFile>,
+    /// Whether others delete rows of them.
+    pub(crate) has_deletes: bool,
+}
+
+/// Returns the files of a snapshot.
 ///
 /// # Errors
 /// The store's error; if the metadata are damaged.
-pub(crate) fn data_files(table: &str, state: &State, base: &str) -> Result<Vec<(String, i64)>, PublishError> {
-    let mut found = Vec::new();
-    for listed in manifests(table, state)?
-        .iter()
-        .filter(|listed| listed.content == 0)
-    {
-        let manifest = read(table, state, listed)?;
-        let files = manifest
-            .sizes()
-            .filter_map(|(location, size)| Some((location.strip_prefix(base)?.to_owned(), size)));
-        found.extend(files);
+pub(crate) fn data_files_of(table: &str, state: &State, snapshot: &Value) -> Result<DataFiles, PublishError> {
+    let mut found = DataFiles::default();
+    for listed in manifests_of(table, state, snapshot)? {
+        let manifest = read(table, state, &listed)?;
+        match listed.content {
+            0 => found.files.extend(manifest.files()),
+            _ => found.has_deletes |= manifest.files().next().is_some(),
+        }
     }
     Ok(found)
 }
 
 /// Returns the manifests of the table's current snapshot.
 fn manifests(table: &str, state: &State) -> Result<Vec<Listed>, PublishError> {
-    let Some(snapshot) = current(table, state)? else {
-        return Ok(Vec::new());
-    };
+    match current(table, state)? {
+        Some(snapshot) => manifests_of(table, state, snapshot),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Returns the manifests of a snapshot.
+fn manifests_of(table: &str, state: &State, snapshot: &Value) -> Result<Vec<Listed>, PublishError> {
     let Some(list) = snapshot["manifest-list"].as_str() else {
         return Err(damaged(
             table,

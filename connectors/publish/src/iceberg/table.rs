@@ -12,7 +12,7 @@ use super::folder::Folder;
 use super::metadata::{MAIN, Metadata, NAME_MAPPING};
 use super::rest::Rest;
 use super::schema::{Field, columns, fit};
-use super::snapshot::{Builder, data_files};
+use super::snapshot::{Builder, data_files_of};
 use super::update::{LAST_ADDED, Requirement, Update};
 use crate::table::{Commit, Ended, Table, TableFile};
 use crate::{Content, IcebergTarget, Place, PublishError};
@@ -60,6 +60,61 @@ impl IcebergTable {
             dataset: dataset.clone(),
             content,
         })
+    }
+
+    /// Opens a table to list its files, which lie in `input`.
+    ///
+    /// # Errors
+    /// The catalogue's error.
+    pub(crate) fn to_read(
+        target: &IcebergTarget,
+        input: &Place,
+        runtime: &Handle,
+    ) -> Result<Self, PublishError> {
+        Self::open(target, input, Content::Notes, runtime)
+    }
+
+    /// Returns the files of a snapshot.
+    ///
+    /// # Errors
+    /// [`PublishError::Version`]; the catalogue's or the store's error.
+    pub(crate) fn files_of(&self, snapshot: i64) -> Result<Vec<TableFile>, PublishError> {
+        let refuse = |why: &str| PublishError::Version {
+            table: self.name.clone(),
+            version: snapshot,
+            why: why.to_owned(),
+        };
+        let state = self.catalogue.load()?;
+        let state = state.ok_or_else(|| refuse("does not exist, and neither does the table"))?;
+        let entry = state.metadata.snapshot_of(snapshot);
+        let entry = entry
+            .ok_or_else(|| refuse("does not exist; the metadata table `snapshots` lists those that do"))?;
+        if self.read(state.metadata.renames())? {
+            return Err(refuse(
+                "can have files with other names of columns, since a column of the table was renamed or its name was used again; \
+                 write the rows to a new table",
+            ));
+        }
+        let data = data_files_of(&self.name, &state, entry)?;
+        if data.has_deletes {
+            return Err(refuse(
+                "has files with deleted rows; run `rewrite_data_files` with `delete-file-threshold` 1 and read the snapshot that it makes",
+            ));
+        }
+        let files = data.files.into_iter().map(|file| {
+            let name = file.location.strip_prefix(&self.base).map(str::to_owned);
+            match (name, file.format.eq_ignore_ascii_case("parquet")) {
+                (Some(name), true) => Ok(TableFile {
+                    file: name,
+                    size: file.size.unsigned_abs(),
+                }),
+                (None, _) => Err(refuse(
+                    "has files outside of the input; name a folder or prefix that has all of them",
+                )),
+                (_, false) => Err(refuse("has files in another format than Parquet")),
+            }
+        });
+        files.collect()
     }
 
     /// Refuses settings with which Lethe does not write.
@@ -163,10 +218,15 @@ impl Table for IcebergTable {
     }
 
     fn files(&self, state: &State) -> Result<Vec<TableFile>, PublishError> {
-        let found = data_files(&self.name, state, &self.base)?;
-        let files = found.into_iter().map(|(file, size)| TableFile {
-            file,
-            size: size.unsigned_abs(),
+        let Some(snapshot) = self.read(state.metadata.snapshot())? else {
+            return Ok(Vec::new());
+        };
+        let data = data_files_of(&self.name, state, snapshot)?;
+        let files = data.files.into_iter().filter_map(|file| {
+            Some(TableFile {
+                file: file.location.strip_prefix(&self.base)?.to_owned(),
+                size: file.size.unsigned_abs(),
+            })
         });
         Ok(files.collect())
     }

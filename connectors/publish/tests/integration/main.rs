@@ -7,6 +7,7 @@ mod erasure;
 mod iceberg;
 mod iceberg_catalogue;
 mod iceberg_crashes;
+mod list;
 mod other_writers;
 mod program;
 mod rows;

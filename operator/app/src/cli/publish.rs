@@ -36,4 +36,7 @@ pub(crate) struct PublishDatasetArgs {
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// The version whose files are listed, for a backfill.
+    #[arg(skip)]
+    pub(crate) list: Option<i64>,
 }

@@ -17,6 +17,7 @@ use crate::clinical::ClinicalTerms;
 use crate::config::{BuiltEngine, Config, load};
 use crate::exit::{Coded, Failure, usage};
 use crate::pipeline::EngineVersion;
+use crate::publish;
 use crate::signals::{Overrun, stop_on_signal};
 use crate::telemetry::{Build, Telemetry};
 
@@ -58,8 +59,10 @@ pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
         .store
         .build()
         .map_err(|error| anyhow::anyhow!("`[sink.store]`: {error}"))?;
+    let mut tables = tables.clone();
+    publish::fill_in(&mut tables, &|| stop.is_requested())?;
     let backfill = Backfill {
-        tables,
+        tables: &tables,
         engine_version: EngineVersion {
             engine: Arc::clone(&built.engine),
             fingerprints: fingerprints(&config, &built, None),

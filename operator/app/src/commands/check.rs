@@ -196,7 +196,12 @@ impl Report {
             return Ok(());
         }
         let runtime = runtime()?;
-        let opened = Tables::open(tables, runtime.handle().clone());
+        let mut tables = tables.clone();
+        if let Err(error) = crate::publish::fill_in(&mut tables, &|| false) {
+            self.wrong.push(format!("{error:#}"));
+            return Ok(());
+        }
+        let opened = Tables::open(&tables, runtime.handle().clone());
         match opened.and_then(|tables| Ok((tables.check_query()?, tables))) {
             Ok((Some(columns), _)) => self.line(
                 "",

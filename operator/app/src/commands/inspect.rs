@@ -140,7 +140,9 @@ fn sources(config: &Config, store: &dyn Store, runtime: &Runtime) -> anyhow::Res
         .backfill
         .as_ref()
         .ok_or_else(|| usage("--sources needs `[backfill]` in the configuration, to find the tables"))?;
-    compare_sources(tables, store, runtime.handle())
+    let mut tables = tables.clone();
+    crate::publish::fill_in(&mut tables, &|| false)?;
+    compare_sources(&tables, store, runtime.handle())
 }
 
 /// Inspects the dataset.

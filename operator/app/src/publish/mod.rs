@@ -2,7 +2,9 @@
 //!
 //! Delta's kernel would make this program a tenth larger for everybody, so that another one has it.
 
+mod child;
 mod periodic;
+mod version;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,9 +15,13 @@ use crate::exit::usage;
 use crate::logging;
 
 pub(crate) use periodic::Publisher;
+pub(crate) use version::fill_in;
 
 /// The program that publishes.
 const PROGRAM: &str = "lethe-publish";
+/// The dataset whose store's settings are on standard input. They can hold secrets, which do not belong on a command
+/// line.
+const STANDARD_INPUT: &str = "-";
 
 /// Returns the program that publishes with these options. It logs as this one does.
 pub(crate) fn command(args: &PublishDatasetArgs) -> Command {
@@ -58,6 +64,9 @@ fn arguments(args: &PublishDatasetArgs) -> Vec<OsString> {
         if is_given {
             arguments.push(name.into());
         }
+    }
+    if let Some(version) = args.list {
+        arguments.push(format!("--list={version}").into());
     }
     // A path may begin with a dash.
     arguments.extend(["--".into(), args.dataset.clone()]);

@@ -1,30 +1,19 @@
 //! Publishes the dataset of a run while the stream goes on.
 
-use std::io::{ErrorKind, Read as _, Write as _};
-use std::process::{Child, Stdio};
+use std::io::ErrorKind;
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use lethe_connectors::Stop;
 use serde_json::Value;
-use zeroize::Zeroizing;
 
-use super::{command, missing};
+use super::{STANDARD_INPUT, child, command, missing};
 use crate::config::{Config, TableConfig};
 use crate::exit::Stopped;
 use crate::telemetry::Telemetry;
-
-/// The time after which an attempt is killed. Each request of the program has a limit of its own, so that this ends
-/// only what is stuck.
-const LIMIT: Duration = Duration::from_secs(30 * 60);
-/// How often to check whether an attempt has ended.
-const LOOK: Duration = Duration::from_millis(50);
-/// The dataset whose store's settings are on standard input. They can hold secrets, which do not belong on a command
-/// line.
-const STANDARD_INPUT: &str = "-";
 
 /// Publishes the dataset of a run as a table, by a program of its own: a failure there neither stops nor delays the
 /// stream, and the next attempt continues where the last one ended.
@@ -114,59 +103,11 @@ impl<'a> Publisher<'a> {
 
     /// Returns the report of the program that publishes.
     fn attempt(&self, stopped: &dyn Fn() -> bool) -> anyhow::Result<Value> {
-        let mut program = command(&self.table.options(STANDARD_INPUT));
         // Keys can have changed since the start.
         let config = self.config.again()?;
-        let settings = config.sink.as_ref().map(|sink| sink.store.with_secrets());
-        let settings = Zeroizing::new(settings.unwrap_or_default().to_string());
-        program.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = program
-            .spawn()
-            .with_context(|| format!("cannot run {}", program.get_program().display()))?;
-        if let Some(mut input) = child.stdin.take() {
-            // A program that ends before it has read them says why.
-            drop(input.write_all(settings.as_bytes()));
-        }
-        let output = child.stdout.take();
-        let reader = thread::spawn(move || {
-            let mut text = String::new();
-            // What is missing of the report makes it invalid.
-            output.map(|mut output| output.read_to_string(&mut text));
-            text
-        });
-        let code = wait(&mut child, stopped)?;
-        let text = reader.join().unwrap_or_default();
-        match code {
-            Some(0) => serde_json::from_str(&text).context("the program that publishes printed no report"),
-            Some(code) => {
-                anyhow::bail!("the program that publishes ended with exit code {code}; it logged why")
-            }
-            None => anyhow::bail!("the program that publishes was killed"),
-        }
-    }
-}
-
-/// Waits for the end of a program, and returns its exit code; `None` if a signal ended it. Kills it at a stop, or after
-/// the limit: what it has committed is complete.
-fn wait(child: &mut Child, stopped: &dyn Fn() -> bool) -> anyhow::Result<Option<i32>> {
-    let started = Instant::now();
-    loop {
-        if let Some(ended) = child.try_wait()? {
-            return Ok(ended.code());
-        }
-        let is_stopped = stopped();
-        if is_stopped || started.elapsed() >= LIMIT {
-            child.kill()?;
-            child.wait()?;
-            if is_stopped {
-                return Err(Stopped.into());
-            }
-            anyhow::bail!(
-                "the program that publishes did not end within {} s",
-                LIMIT.as_secs()
-            );
-        }
-        thread::sleep(LOOK);
+        let store = config.sink.as_ref().map(|sink| &sink.store);
+        let store = store.context("the configuration has no `[sink]`")?;
+        child::run(command(&self.table.options(STANDARD_INPUT)), store, stopped)
     }
 }
 
@@ -186,17 +127,7 @@ fn summary(report: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
-
     use super::*;
-
-    #[test]
-    fn a_program_that_does_not_end_is_killed_at_a_stop() {
-        let mut child = Command::new("sleep").arg("600").spawn().unwrap();
-        let error = wait(&mut child, &|| true).unwrap_err();
-        assert!(error.is::<Stopped>());
-        assert_eq!(child.try_wait().unwrap().unwrap().code(), None);
-    }
 
     #[test]
     fn a_report_is_summed_up_a_table_at_a_time() {
