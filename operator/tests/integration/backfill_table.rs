@@ -50,10 +50,13 @@ fn a_version_of_a_delta_table_has_the_rows_that_it_had() {
     run(&place, &input, &table(2), "second")
         .expect(0)
         .says("15 rows in");
-    // The version stays the same while the table goes on.
+    // The version stays the same while the table goes on, and another one is not mixed with it.
     run(&place, &input, &table(1), "first")
         .expect(0)
         .says("0 rows in");
+    run(&place, &input, &table(2), "first")
+        .expect(3)
+        .says("made by another configuration (table)");
     let input = format!(
         "input = {{ kind = \"folder\", path = {} }}\nfolder = \"notes\"",
         quoted(place.path())

@@ -45,6 +45,9 @@ pub(super) async fn begin(
     if let Some(query) = plan::query(tables) {
         begun.insert("query".to_owned(), query);
     }
+    if let Some(version) = plan::version(tables) {
+        begun.insert("table".to_owned(), version);
+    }
     begun.insert("digest".to_owned(), current.digest.as_str().into());
     match store.create(BEGUN, encode_manifest(&begun)?).await {
         Ok(()) => return Ok(current),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lethe_connectors::sink::{Fingerprints, PartName, object_id, unit_id};
-use lethe_connectors::tables::{TablesConfig, Unit};
+use lethe_connectors::tables::{TableVersion, TablesConfig, Unit};
 use lethe_core::{fingerprint, hex};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -67,7 +67,19 @@ pub(super) fn digest(fingerprints: &Fingerprints, tables: &TablesConfig, part_by
     if let Some(query) = query(tables) {
         configuration["query"] = query;
     }
+    if let Some(version) = version(tables) {
+        configuration["table"] = version;
+    }
     fingerprint(&configuration)
+}
+
+/// Describes the version of the table that is read. Another version can have the same rows in other files, and would add
+/// them again. The place of the table and its catalogue are left out, since they may move.
+pub(super) fn version(tables: &TablesConfig) -> Option<Value> {
+    Some(match tables.table.as_ref()? {
+        TableVersion::Delta { version } => json!({ "kind": "delta", "version": version }),
+        TableVersion::Iceberg { snapshot, .. } => json!({ "kind": "iceberg", "snapshot": snapshot }),
+    })
 }
 
 /// Describes the query whose rows are the table. The text itself is left out, since it may contain a value.
