@@ -24,8 +24,8 @@ pub enum TableVersion {
         /// The id of the snapshot, as the metadata table `snapshots` shows it.
         #[schemars(extend("examples" = [8_343_205_733_901_232_771_i64]))]
         snapshot: i64,
-        /// The address of the REST catalogue. By default the table's state is in `folder`, which engines call a
-        /// Hadoop table.
+        /// The address of the REST catalogue. Without it, the table is one that engines call a Hadoop table, which
+        /// keeps its state next to its rows.
         #[serde(default)]
         #[schemars(extend("examples" = ["https://catalog.example.org/api"]))]
         catalog: Option<String>,

@@ -149,8 +149,9 @@ fn a_full_disk_ends_the_run_and_what_is_durable_goes_on_elsewhere() {
     let roll = "roll = { max_rows = 100 }\n";
     let config = place.write("lethe.toml", topic.source() + &folder_sink(&out) + roll);
     let rescued = place.at("rescued");
+    // Room for a file of each of the two lanes with as many rows as a batch can have, and not for all.
     with_mounts(
-        "mount -t tmpfs -o size=48k none '{0}'",
+        "mount -t tmpfs -o size=128k none '{0}'",
         &format!("cp -r '{{0}}' {}", quoted(&rescued)),
         &out,
         &config,
