@@ -90,6 +90,9 @@
   {{- if and .enabled (dig "backfill" "table" "catalog" "" $v.config) (not .egress.catalog) -}}
     {{- fail "networkPolicy.egress.catalog: is empty, so pods could not reach config.backfill.table.catalog" -}}
   {{- end -}}
+  {{- if and .enabled (dig "backfill" "database" "" $v.config) (not .egress.database) -}}
+    {{- fail "networkPolicy.egress.database: is empty, so pods could not reach config.backfill.database" -}}
+  {{- end -}}
   {{- if and .enabled $v.config.telemetry.otlp (not .egress.otlp) -}}
     {{- fail "networkPolicy.egress.otlp: is empty, so pods could not reach config.telemetry.otlp" -}}
   {{- end -}}

@@ -4,7 +4,6 @@ use tokio::runtime::Handle;
 
 use crate::delta::DeltaTable;
 use crate::iceberg::IcebergTable;
-use crate::table::TableFile;
 use crate::{Place, PublishError, Target};
 
 /// The files of a version of a table.
@@ -12,6 +11,8 @@ use crate::{Place, PublishError, Target};
 pub struct Listing {
     /// The files, by their names in the input.
     pub files: Vec<ListedFile>,
+    /// The names of the table's columns, without those within structs. Earlier files can lack some.
+    pub columns: Vec<String>,
 }
 
 /// A file of a version of a table.
@@ -32,14 +33,10 @@ pub struct ListedFile {
 /// # Errors
 /// [`PublishError::Version`] if the table does not have the version, or if it is refused.
 pub fn list(runtime: &Handle, input: &Place, table: &Target, version: i64) -> Result<Listing, PublishError> {
-    let files = match table {
-        Target::Delta(place) => DeltaTable::to_read(place, input, runtime)?.files_of(version)?,
-        Target::Iceberg(target) => IcebergTable::to_read(target, input, runtime)?.files_of(version)?,
+    let mut listing = match table {
+        Target::Delta(place) => DeltaTable::to_read(place, input, runtime)?.list(version)?,
+        Target::Iceberg(target) => IcebergTable::to_read(target, input, runtime)?.list(version)?,
     };
-    let mut files: Vec<ListedFile> = files
-        .into_iter()
-        .map(|TableFile { file, size }| ListedFile { name: file, size })
-        .collect();
-    files.sort_unstable();
-    Ok(Listing { files })
+    listing.files.sort_unstable();
+    Ok(listing)
 }

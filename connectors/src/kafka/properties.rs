@@ -149,10 +149,20 @@ pub const REFUSED: &[Refused] = &[
             "sasl.mechanism",
             "sasl.mechanisms",
             "sasl.username",
+            "sasl.kerberos.service.name",
+            "sasl.kerberos.principal",
+            "sasl.kerberos.keytab",
+            "sasl.kerberos.min.time.before.relogin",
         ],
         None,
         "it would be set twice",
         BLOCK,
+    ),
+    refused(
+        &["sasl.kerberos.kinit.cmd"],
+        None,
+        "a shell would run it",
+        "set `keytab` in the `security` table, or keep the ticket cache valid by other means",
     ),
     refused(
         &[

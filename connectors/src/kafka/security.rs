@@ -7,10 +7,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::config_error::{KafkaConfigError, bad};
+use super::kerberos::Kerberos;
 use super::token::{Login, TokenConfig};
 use crate::secret::Secret;
 
-/// TLS and login to the brokers: `protocol = "plaintext"`, `"tls"`, `"sasl"` or `"oauthbearer"`.
+/// TLS and login to the brokers: `protocol = "plaintext"`, `"tls"`, `"sasl"`, `"oauthbearer"` or
+/// `"kerberos"`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(tag = "protocol", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Security {
@@ -45,6 +47,9 @@ pub enum Security {
         /// PEM file of trusted certificate authorities. Default: the system's.
         ca: Option<PathBuf>,
     },
+    /// A login with a Kerberos ticket, over TLS unless `tls = false`. Only in builds with the feature
+    /// `kerberos`.
+    Kerberos(Kerberos),
 }
 
 impl Default for Security {
@@ -105,7 +110,10 @@ impl Security {
                 ("certificate", &tls.certificate),
                 ("key", &tls.key),
             ],
-            Self::Sasl { ca, .. } | Self::Oauthbearer { ca, .. } => vec![("ca", ca)],
+            Self::Sasl { ca, .. }
+            | Self::Oauthbearer { ca, .. }
+            // kinit reads the keytab each time that it runs.
+            | Self::Kerberos(Kerberos { ca, .. }) => vec![("ca", ca)],
         };
         files
             .into_iter()
@@ -117,19 +125,31 @@ impl Security {
     pub(super) fn login(&self) -> Login {
         match self {
             Self::Oauthbearer { token, .. } => Login::with(token.clone()),
-            Self::Plaintext {} | Self::Tls(_) | Self::Sasl { .. } => Login::default(),
+            Self::Plaintext {} | Self::Tls(_) | Self::Sasl { .. } | Self::Kerberos(_) => Login::default(),
+        }
+    }
+
+    /// Returns whether the login is by something that expires and that others renew.
+    pub const fn expires(&self) -> bool {
+        matches!(self, Self::Oauthbearer { .. } | Self::Kerberos(_))
+    }
+
+    /// Returns what to check if the login fails.
+    pub(super) const fn login_check(&self) -> &'static str {
+        match self {
+            Self::Oauthbearer { .. } => {
+                "the token that the brokers require: issuer, audience, scope, key, and the clocks"
+            }
+            Self::Kerberos(_) => {
+                "`principal`, `keytab` and `service` in the `security` table, `krb5.conf`, the clocks, and what kinit printed"
+            }
+            Self::Plaintext {} | Self::Tls(_) | Self::Sasl { .. } => {
+                "`user`, `password` and `mechanism` in the `security` table"
+            }
         }
     }
 
     pub(super) fn apply(&self, config: &mut ClientConfig) -> Result<(), KafkaConfigError> {
-        let path = |config: &mut ClientConfig, key: &'static str, path: &Option<PathBuf>| {
-            let Some(path) = path else { return Ok(()) };
-            let text = path
-                .to_str()
-                .ok_or_else(|| bad("security", "a path is not UTF-8"))?;
-            config.set(key, text);
-            Ok(())
-        };
         if cfg!(feature = "static-openssl") {
             // It has no default, so librdkafka looks where distributions keep certificates.
             config.set("ssl.ca.location", "probe");
@@ -160,33 +180,48 @@ impl Security {
                 if user.is_empty() || password.is_empty() {
                     return Err(bad("security", "`user` and `password` may not be empty"));
                 }
-                if ca.is_some() && !tls {
-                    return Err(bad("security", "`ca` has no effect with `tls = false`"));
-                }
+                over_tls(config, *tls, ca)?;
                 config
-                    .set(
-                        "security.protocol",
-                        if *tls { "sasl_ssl" } else { "sasl_plaintext" },
-                    )
                     .set("sasl.mechanism", mechanism.name())
                     .set("sasl.username", user)
                     .set("sasl.password", password.expose());
-                path(config, "ssl.ca.location", ca)?;
             }
             Self::Oauthbearer { token, tls, ca } => {
                 token.check()?;
-                if ca.is_some() && !tls {
-                    return Err(bad("security", "`ca` has no effect with `tls = false`"));
-                }
-                config
-                    .set(
-                        "security.protocol",
-                        if *tls { "sasl_ssl" } else { "sasl_plaintext" },
-                    )
-                    .set("sasl.mechanism", "OAUTHBEARER");
-                path(config, "ssl.ca.location", ca)?;
+                over_tls(config, *tls, ca)?;
+                config.set("sasl.mechanism", "OAUTHBEARER");
+            }
+            Self::Kerberos(kerberos) => {
+                over_tls(config, kerberos.tls, &kerberos.ca)?;
+                kerberos.apply(config)?;
             }
         }
         Ok(())
     }
+}
+
+/// Sets the protocol of a login.
+fn over_tls(config: &mut ClientConfig, tls: bool, ca: &Option<PathBuf>) -> Result<(), KafkaConfigError> {
+    if ca.is_some() && !tls {
+        return Err(bad("security", "`ca` has no effect with `tls = false`"));
+    }
+    config.set(
+        "security.protocol",
+        if tls { "sasl_ssl" } else { "sasl_plaintext" },
+    );
+    path(config, "ssl.ca.location", ca)
+}
+
+/// Sets a path, if there is one.
+fn path(
+    config: &mut ClientConfig,
+    key: &'static str,
+    path: &Option<PathBuf>,
+) -> Result<(), KafkaConfigError> {
+    let Some(path) = path else { return Ok(()) };
+    let text = path
+        .to_str()
+        .ok_or_else(|| bad("security", "a path is not UTF-8"))?;
+    config.set(key, text);
+    Ok(())
 }

@@ -42,6 +42,8 @@ pub struct Cluster {
     client: BaseConsumer<Listener>,
     brokers: String,
     group: String,
+    /// What to check after a refused login.
+    login_check: &'static str,
     timeout: Duration,
     stop: Option<Stop>,
 }
@@ -147,6 +149,7 @@ impl Cluster {
             client,
             brokers: config.brokers.join(","),
             group: config.group.clone(),
+            login_check: config.security.login_check(),
             timeout,
             stop: None,
         })
@@ -276,15 +279,6 @@ impl Cluster {
         }))
     }
 
-    fn refused(&self, reason: String) -> KafkaClientError {
-        let check = if self.client.context().login.has_tokens() {
-            "the token that the brokers require: issuer, audience, scope, key, and the clocks"
-        } else {
-            "`user`, `password` and `mechanism` in the `security` table"
-        };
-        KafkaClientError::Login { reason, check }
-    }
-
     /// Processes pending reports. Nothing is subscribed, so there are no records.
     fn serve(&self) {
         let until = Instant::now() + SERVED;
@@ -324,7 +318,12 @@ impl Cluster {
                 match code {
                     // A missing token has the same code, and may resolve.
                     Code::Authentication if no_token.is_some() => {}
-                    Code::Authentication => return Err(self.refused(reason)),
+                    Code::Authentication => {
+                        return Err(KafkaClientError::Login {
+                            reason,
+                            check: self.login_check,
+                        });
+                    }
                     Code::SSL => return Err(KafkaClientError::Tls { reason }),
                     _ => {}
                 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::runtime::Handle;
 
-use super::{CsvConfig, DatabaseConfig, TableColumns, TableError, TableFormat, TableVersion, VersionFile};
+use super::{CsvConfig, DatabaseConfig, TableColumns, TableError, TableFormat, TableVersion, VersionFiles};
 use crate::files::{Codes, Names};
 use crate::format::MAX_NOTE_BYTES;
 use crate::store::StoreConfig;
@@ -28,7 +28,7 @@ pub struct TablesConfig {
     pub table: Option<TableVersion>,
     /// The files of that version, which the program lists.
     #[serde(skip)]
-    pub version_files: Option<Vec<VersionFile>>,
+    pub version_files: Option<VersionFiles>,
     /// The format of the tables. By default each object's extension determines it.
     #[serde(default)]
     pub format: Option<TableFormat>,

@@ -178,6 +178,7 @@ mod tests {
             config,
             input: Input::Store(store),
             runtime: runtime.handle().clone(),
+            later: std::sync::Mutex::default(),
         };
         let units = tables.units(None).unwrap().units;
         tables.examine(&units)

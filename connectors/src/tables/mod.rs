@@ -24,11 +24,12 @@ mod strings;
 mod tree;
 mod version;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
+use arrow_schema::{DataType, Field, FieldRef};
 use lethe_core::QuarantineCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,7 +49,7 @@ pub use file::{Layout, ParquetInput, TableFile, TableWriter};
 pub use shape::{Cell, Leaves, Shape};
 pub use strings::cell_text;
 pub use tree::Values;
-pub use version::{TableVersion, VersionFile};
+pub use version::{TableVersion, VersionFile, VersionFiles};
 
 /// Approximate text of a slab in bytes.
 const SLAB_BYTES: usize = 4 << 20;
@@ -143,6 +144,8 @@ pub struct Tables {
     config: TablesConfig,
     input: Input,
     runtime: Handle,
+    /// Columns of a version of a table that some of its files lack.
+    later: Mutex<BTreeMap<String, FieldRef>>,
 }
 
 enum Input {
@@ -168,6 +171,7 @@ impl Tables {
             input,
             config: config.clone(),
             runtime,
+            later: Mutex::default(),
         })
     }
 
@@ -203,8 +207,11 @@ impl Tables {
         let mut found = Found::default();
         let mut tables = Vec::new();
         let mut unusable = Vec::new();
-        if let Some(files) = &self.config.version_files {
-            for (name, found) in self.runtime.block_on(version::find(store.as_ref(), files))? {
+        if let Some(version) = &self.config.version_files {
+            let files = self
+                .runtime
+                .block_on(version::find(store.as_ref(), &version.files))?;
+            for (name, found) in files {
                 match found {
                     Ok(object) => tables.push((object, TableFormat::Parquet)),
                     Err(problem) => unusable.push((name, problem)),
@@ -316,11 +323,60 @@ impl Tables {
         match format {
             TableFormat::Parquet => {
                 let groups = unit.groups.clone();
-                parquet::read(&remote, groups, from, &self.config, &partitions)
+                let later = self.later_columns(store, &remote, &partitions)?;
+                parquet::read(&remote, groups, from, &self.config, &partitions, &later)
             }
             TableFormat::Jsonl => jsonl::read(&remote, compression, from, &self.config, &partitions),
             TableFormat::Csv => csv::read(&remote, compression, from, &self.config, &partitions),
         }
+    }
+
+    /// Returns the configured columns of a version of a table that a file lacks, because they were added later.
+    fn later_columns(
+        &self,
+        store: &Arc<dyn Store>,
+        remote: &Remote,
+        partitions: &[Constant],
+    ) -> Result<Vec<FieldRef>, TableError> {
+        let Some(version) = &self.config.version_files else {
+            return Ok(Vec::new());
+        };
+        let there = parquet::fields(remote)?;
+        let mut later: Vec<FieldRef> = Vec::new();
+        for wanted in self.config.columns.all() {
+            let Some(column) = version.column_of(&wanted.path) else {
+                continue;
+            };
+            let known = there.iter().chain(&later).any(|field| field.name() == column)
+                || partitions.iter().any(|(name, _)| name == column);
+            if !known {
+                later.push(self.later_column(store, version, column));
+            }
+        }
+        Ok(later)
+    }
+
+    /// Returns a column as one of the version's files has it, or as text if none does.
+    fn later_column(&self, store: &Arc<dyn Store>, version: &VersionFiles, column: &str) -> FieldRef {
+        let mut later = self.later.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(field) = later.get(column) {
+            return Arc::clone(field);
+        }
+        let mut files: Vec<&str> = version.files.iter().map(|file| file.name.as_str()).collect();
+        files.sort_unstable();
+        // The last is the newest if names grow with time, as in a chain.
+        let found = files.iter().rev().find_map(|name| {
+            let object = self.runtime.block_on(store.look(name)).ok()?;
+            let fields = parquet::fields(&self.remote(store, &object, "another file of the table")).ok()?;
+            fields.into_iter().find(|field| field.name() == column)
+        });
+        let field = match found {
+            Some(field) => field.as_ref().clone().with_nullable(true),
+            None => Field::new(column, DataType::LargeUtf8, true),
+        };
+        let field = Arc::new(field);
+        later.insert(column.to_owned(), Arc::clone(&field));
+        field
     }
 
     /// Checks that the object still has the unit's version. Rows of a query were compared with their digest

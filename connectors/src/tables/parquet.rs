@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, LargeStringArray, RecordBatch};
+use arrow_array::{ArrayRef, LargeStringArray, RecordBatch, new_null_array};
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema};
 use arrow_select::concat::concat_batches;
 use parquet::arrow::ProjectionMask;
@@ -51,6 +51,14 @@ pub(super) fn columns(remote: &Remote) -> Result<BTreeSet<String>, TableError> {
     Ok(paths)
 }
 
+/// Returns an object's columns, with the types that their values are read with.
+pub(super) fn fields(remote: &Remote) -> Result<Vec<FieldRef>, TableError> {
+    let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+    let plain = ArrowReaderMetadata::try_new(metadata(remote)?, options)
+        .map_err(|error| remote.why(|| broken(remote, "opening it", &error)))?;
+    Ok(widened(plain.schema().fields()))
+}
+
 fn collect(path: &str, kind: &DataType, paths: &mut BTreeSet<String>) {
     match kind {
         DataType::Struct(fields) => {
@@ -92,12 +100,14 @@ pub(super) fn cut(metadata: &ParquetMetaData, bytes: u64) -> Vec<(Range<usize>, 
     parts
 }
 
+/// Reads rows. The columns `nulls`, which the object lacks, are null in all of them.
 pub(super) fn read(
     remote: &Remote,
     groups: Option<Range<usize>>,
     from: u64,
     config: &TablesConfig,
     partitions: &[Constant],
+    nulls: &[FieldRef],
 ) -> Result<(Shape, Slabs), TableError> {
     let failed = |error: ParquetError| remote.why(|| broken(remote, "opening it", &error));
     let metadata = metadata(remote)?;
@@ -112,11 +122,15 @@ pub(super) fn read(
 
     // The reader's schema has only the columns that exist, so the error would not list the others.
     let partition = |path: &str| partitions.iter().any(|(name, _)| name == path);
+    let nulls_schema = Schema::new(nulls.to_vec());
+    let exists = |path: &str| {
+        partition(path)
+            || [plain.schema().as_ref(), &nulls_schema]
+                .iter()
+                .any(|schema| root(schema, path).is_some())
+    };
     let wanted = config.columns.all();
-    if let Some(absent) = wanted
-        .iter()
-        .find(|wanted| root(plain.schema(), &wanted.path).is_none() && !partition(&wanted.path))
-    {
+    if let Some(absent) = wanted.iter().find(|wanted| !exists(&wanted.path)) {
         return Err(TableError::Column {
             object: remote.label().to_owned(),
             key: absent.key.clone(),
@@ -169,6 +183,7 @@ pub(super) fn read(
             .iter()
             .map(|(name, _)| Arc::new(Field::new(name, DataType::LargeUtf8, true))),
     );
+    fields.extend(nulls.iter().cloned());
     let schema = Arc::new(Schema::new(fields));
     let shape = Shape::new(remote.label(), &schema, &config.columns)?;
     let mut rows = Rows {
@@ -176,6 +191,7 @@ pub(super) fn read(
         reader,
         schema,
         constants,
+        nulls: nulls.to_vec(),
         rows,
         row: before + i64::try_from(from).unwrap_or(i64::MAX),
         begin: before,
@@ -204,6 +220,7 @@ struct Rows {
     reader: ParquetRecordBatchReader,
     schema: Arc<Schema>,
     constants: Vec<Constant>,
+    nulls: Vec<FieldRef>,
     /// Maximum number of rows of a slab.
     rows: usize,
     row: i64,
@@ -245,6 +262,11 @@ impl Rows {
             let column = LargeStringArray::from_iter(std::iter::repeat_n(value.as_ref(), rows));
             columns.push(Arc::new(column));
         }
+        columns.extend(
+            self.nulls
+                .iter()
+                .map(|field| new_null_array(field.data_type(), rows)),
+        );
         let record =
             RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(|_| damaged(self.row))?;
         let first = self.row;
@@ -341,7 +363,7 @@ mod tests {
         let remote = Remote::new(store, object, runtime.handle().clone());
         let config = "input = { kind = \"folder\", path = \"/\" }\ncolumns = { text = [\"text\"] }\n";
         let config: TablesConfig = toml::from_str(config).unwrap();
-        let (_, slabs) = read(&remote, None, 0, &config, &[]).unwrap();
+        let (_, slabs) = read(&remote, None, 0, &config, &[], &[]).unwrap();
         let mut next = 0;
         let slabs = slabs.map(|slab| {
             let slab = slab.unwrap();

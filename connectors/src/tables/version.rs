@@ -39,6 +39,16 @@ pub enum TableVersion {
     },
 }
 
+/// The files of a version of a table, and its columns.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+pub struct VersionFiles {
+    /// The files.
+    pub files: Vec<VersionFile>,
+    /// The names of the table's columns, without those within structs. A file that is older than a column lacks
+    /// it, and the column is null in its rows.
+    pub columns: Vec<String>,
+}
+
 /// A file of a version of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct VersionFile {
@@ -46,6 +56,16 @@ pub struct VersionFile {
     pub name: String,
     /// Its size in the table's metadata, in bytes.
     pub size: u64,
+}
+
+impl VersionFiles {
+    /// Returns the column that a path begins in. A column name may itself contain dots.
+    pub(super) fn column_of<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let first = path.split('.').next().unwrap_or(path);
+        [path, first]
+            .into_iter()
+            .find(|name| self.columns.iter().any(|column| column == name))
+    }
 }
 
 impl TableVersion {

@@ -72,11 +72,11 @@ impl Login {
     }
 }
 
-/// Returns how long a refused login is tolerated: not at all, unless its token or secrets are renewed from
-/// outside.
+/// Returns how long a refused login is tolerated: not at all, unless its token, ticket or secrets are renewed
+/// from outside.
 pub(crate) fn reload_within(config: &Config, kafka: &KafkaConfig) -> Duration {
     let by_file = |file: &SecretFile| file.key.starts_with("source.security.");
-    if kafka.login().has_tokens() || config.secret_files().iter().any(by_file) {
+    if kafka.security.expires() || config.secret_files().iter().any(by_file) {
         RELOADED
     } else {
         Duration::ZERO

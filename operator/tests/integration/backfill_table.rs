@@ -88,6 +88,69 @@ fn a_file_that_a_clean_up_deleted_is_told_and_the_others_are_read() {
         .says("5 rows in");
 }
 
+/// Writes a Delta table whose second version adds the column `ward`, in two files with a row each.
+const ADDS_A_COLUMN: &str = r#"
+import json, pathlib, sys
+import pyarrow as pa, pyarrow.parquet as pq
+
+folder = pathlib.Path(sys.argv[1])
+(folder / "_delta_log").mkdir(parents=True)
+columns = [("text", pa.string(), "string"), ("ward", pa.int64(), "long")]
+rows = {"text": ["First.", "Second."], "ward": [None, 7]}
+for number in range(2):
+    there = columns[: number + 1]
+    file = f"part-{number}.parquet"
+    pq.write_table(pa.table({name: pa.array([rows[name][number]], kind) for name, kind, _ in there}), folder / file)
+    schema = {"type": "struct", "fields": [
+        {"name": name, "type": kind, "nullable": True, "metadata": {}} for name, _, kind in there]}
+    actions = [
+        {"metaData": {"id": "6d3d9b0e-0f0a-4b0e-9d6c-6d1d2f5c9a11", "format": {"provider": "parquet", "options": {}},
+                      "schemaString": json.dumps(schema), "partitionColumns": [], "configuration": {}}},
+        {"add": {"path": file, "partitionValues": {}, "size": (folder / file).stat().st_size, "modificationTime": 1,
+                 "dataChange": True}},
+    ]
+    if number == 0:
+        actions.insert(0, {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}})
+    (folder / "_delta_log" / f"{number:020}.json").write_text("".join(json.dumps(action) + "\n" for action in actions))
+"#;
+
+/// Prints the type of `ward` in each file of rows, and its values in the order of the texts.
+const WARDS: &str = r#"
+import pathlib, sys
+import pyarrow.parquet as pq
+
+tables = [pq.read_table(path, partitioning=None) for path in pathlib.Path(sys.argv[1]).rglob("*.parquet")]
+print({str(table.schema.field("ward").type) for table in tables})
+print([row["ward"] for row in sorted((row for table in tables for row in table.to_pylist()), key=lambda row: row["text"])])
+"#;
+
+#[test]
+fn a_column_that_was_added_later_is_null_in_the_rows_of_earlier_files() {
+    let place = Place::new();
+    let folder = place.at("notes");
+    python(ADDS_A_COLUMN, &[folder.to_str().unwrap()]);
+    let input = format!("input = {{ kind = \"folder\", path = {} }}", quoted(&folder));
+    let config = |version: i64, out: &str| {
+        let text = format!(
+            "[engine]\nmembers = [{{ kind = \"pattern\" }}]\n[backfill]\n{input}\ntable = {{ kind = \"delta\", version = {version} }}\n\
+             [backfill.columns]\ntext = [\"text\"]\nkeep = [\"ward\"]\n{}",
+            folder_sink(&place.at(out))
+        );
+        place.write(&format!("{out}.toml"), text)
+    };
+    backfill(&config(1, "both"), &[])
+        .end()
+        .expect(0)
+        .says("2 rows in");
+    let rows = place.at("both/rows");
+    assert_eq!(
+        python(WARDS, &[rows.to_str().unwrap()]).trim(),
+        "{'int64'}\n[None, 7]"
+    );
+    // The first version has no such column, and it is no typing error that a later one has it.
+    backfill(&config(0, "first"), &[]).end().expect(2).says("`ward`");
+}
+
 fn first_file(dataset: &Path) -> std::path::PathBuf {
     common::dataset::files(&dataset.join("notes")).remove(0)
 }

@@ -11,7 +11,7 @@ use common::dataset::Dataset;
 use common::kafka::Topic;
 use common::notes::{event, events};
 use common::pages::{Pages, TELEMETRY, sum};
-use common::process::{Lethe, TIMEOUT};
+use common::process::{Lethe, TIMEOUT, python};
 use common::{Place, bucket_variables, env, folder_sink, kafka, quoted, s3_sink};
 use serde_json::Value;
 
@@ -184,4 +184,75 @@ fn run_alone(program: &Path, config: &Path) -> std::process::Output {
         .env("PATH", "")
         .output()
         .unwrap()
+}
+
+/// Returns the statements of SQL in docs/publish.md.
+fn documented_sql() -> Vec<&'static str> {
+    let page = include_str!("../../../docs/publish.md");
+    let blocks = page.split("```sql\n").skip(1);
+    blocks.map(|block| block.split_once("```").unwrap().0).collect()
+}
+
+/// Creates a view of all notes files of a dataset, runs statements, and prints the rows of the last.
+const QUERY: &str = r#"
+import sys
+import duckdb
+
+files = sys.argv[1] + "/notes/**/*.parquet"
+duckdb.sql(f"CREATE VIEW notes AS SELECT * FROM read_parquet('{files}', hive_partitioning = false)")
+for statement in sys.argv[2:]:
+    rows = duckdb.sql(statement)
+for row in rows.fetchall():
+    print(*row)
+"#;
+
+#[test]
+fn the_documented_queries_find_current_notes_and_the_rows_of_withdrawn_ones() {
+    let topic = Topic::new("table-current", 1);
+    let note = |id: &str, event: &str, text: &str| {
+        serde_json::json!({ "note_id": id, "event": event, "text": text }).to_string()
+    };
+    topic.fill([
+        note("n-1", "create", "Seen."),
+        note("n-2", "create", "Seen."),
+        note("n-1", "amend", "Seen again."),
+        note("n-3", "create", "Seen."),
+        serde_json::json!({ "note_id": "n-2", "event": "delete" }).to_string(),
+    ]);
+    let place = Place::new();
+    let dataset = place.at("notes/_lethe");
+    let sink = folder_sink(&dataset) + &delta("notes", "");
+    let config = place.write("lethe.toml", topic.source() + &sink);
+    Lethe::through(&config).end().expect(0);
+
+    let sql = documented_sql();
+    let [view, withdrawn] = sql[..] else {
+        panic!("{} statements", sql.len());
+    };
+    let folder = dataset.to_str().unwrap();
+    let current = "SELECT note_id, text FROM current_notes ORDER BY note_id";
+    assert_eq!(
+        python(QUERY, &[folder, view, current]),
+        "n-1 Seen again.\nn-3 Seen.\n"
+    );
+
+    let rows = python(QUERY, &[folder, withdrawn]);
+    assert_eq!(rows, format!("{}/0@1\n", topic.name));
+    let records = place.write("records.txt", rows);
+    let erase = [
+        "erase",
+        "-c",
+        config.to_str().unwrap(),
+        "--reason",
+        "withdrawn",
+        "--records",
+        records.to_str().unwrap(),
+    ];
+    Lethe::new(erase).end().expect(0);
+    let table = place.at("notes");
+    Lethe::new(["publish", folder, "--delta", table.to_str().unwrap()])
+        .end()
+        .expect(0);
+    check(folder, table.to_str().unwrap());
+    assert_eq!(python(QUERY, &[folder, withdrawn]), "");
 }

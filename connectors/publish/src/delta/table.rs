@@ -19,6 +19,7 @@ use tokio::runtime::Handle;
 use super::columns::{columns, fit};
 use super::object_store::KernelStore;
 use super::rows::rows;
+use crate::list::{ListedFile, Listing};
 use crate::place::{base, decode};
 use crate::table::{Commit, Ended, Table, TableFile};
 use crate::{Place, PublishError};
@@ -140,7 +141,7 @@ impl DeltaTable {
     ///
     /// # Errors
     /// [`PublishError::Version`]; the kernel's error.
-    pub(crate) fn files_of(&self, version: i64) -> Result<Vec<TableFile>, PublishError> {
+    pub(crate) fn list(&self, version: i64) -> Result<Listing, PublishError> {
         let refuse = |why: String| PublishError::Version {
             table: self.name.clone(),
             version,
@@ -182,12 +183,17 @@ impl DeltaTable {
                     "has partitions whose values are not in the names of its files; write the rows to a table without partitions".to_owned(),
                 ));
             }
-            files.push(TableFile {
-                file: name,
+            files.push(ListedFile {
+                name,
                 size: file.size.unsigned_abs(),
             });
         }
-        Ok(files)
+        let columns = snapshot
+            .schema()
+            .fields()
+            .map(|field| field.name().clone())
+            .collect();
+        Ok(Listing { files, columns })
     }
 
     /// Returns the files that the log of a version names.

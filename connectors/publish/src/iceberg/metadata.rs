@@ -105,6 +105,19 @@ impl Metadata {
         fields(self.schema()?)
     }
 
+    /// Returns the columns that a snapshot had.
+    ///
+    /// # Errors
+    /// If the schema is missing or damaged.
+    pub(crate) fn columns_of(&self, snapshot: &Value) -> Result<Vec<Field>, String> {
+        // Earlier writers named no schema.
+        let Some(id) = snapshot["schema-id"].as_i64() else {
+            return self.columns();
+        };
+        let schema = find(&self.0["schemas"], "schema-id", id);
+        fields(schema.ok_or_else(|| format!("the schema {id} is missing"))?)
+    }
+
     /// Returns the ids of all columns, and of parts of columns, that the table ever had, with their names.
     ///
     /// # Errors

@@ -14,6 +14,7 @@ use super::rest::Rest;
 use super::schema::{Field, columns, fit};
 use super::snapshot::{Builder, data_files_of};
 use super::update::{LAST_ADDED, Requirement, Update};
+use crate::list::{ListedFile, Listing};
 use crate::table::{Commit, Ended, Table, TableFile};
 use crate::{Content, IcebergTarget, Place, PublishError};
 
@@ -74,11 +75,11 @@ impl IcebergTable {
         Self::open(target, input, Content::Notes, runtime)
     }
 
-    /// Returns the files of a snapshot.
+    /// Returns the files of a snapshot, and its columns.
     ///
     /// # Errors
     /// [`PublishError::Version`]; the catalogue's or the store's error.
-    pub(crate) fn files_of(&self, snapshot: i64) -> Result<Vec<TableFile>, PublishError> {
+    pub(crate) fn list(&self, snapshot: i64) -> Result<Listing, PublishError> {
         let refuse = |why: &str| PublishError::Version {
             table: self.name.clone(),
             version: snapshot,
@@ -104,8 +105,8 @@ impl IcebergTable {
         let files = data.files.into_iter().map(|file| {
             let name = file.location.strip_prefix(&self.base).map(str::to_owned);
             match (name, file.format.eq_ignore_ascii_case("parquet")) {
-                (Some(name), true) => Ok(TableFile {
-                    file: name,
+                (Some(name), true) => Ok(ListedFile {
+                    name,
                     size: file.size.unsigned_abs(),
                 }),
                 (None, _) => Err(refuse(
@@ -114,7 +115,11 @@ impl IcebergTable {
                 (_, false) => Err(refuse("has files in another format than Parquet")),
             }
         });
-        files.collect()
+        let columns = self.read(state.metadata.columns_of(entry))?;
+        Ok(Listing {
+            files: files.collect::<Result<_, _>>()?,
+            columns: columns.into_iter().map(|column| column.name).collect(),
+        })
     }
 
     /// Refuses settings with which Lethe does not write.

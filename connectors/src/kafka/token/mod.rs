@@ -149,11 +149,6 @@ impl Login {
         })))
     }
 
-    /// Returns whether it is a login with tokens.
-    pub const fn has_tokens(&self) -> bool {
-        self.0.is_some()
-    }
-
     /// Returns why the last request for a token failed, and for how long none was available.
     pub fn trouble(&self) -> Option<(Duration, TokenError)> {
         let tokens = self.0.as_ref()?;

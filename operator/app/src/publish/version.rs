@@ -1,17 +1,11 @@
 //! Finds the files of a version of a table that a backfill reads.
 
 use anyhow::Context as _;
-use lethe_connectors::tables::{TableFormat, TableVersion, TablesConfig, VersionFile};
-use serde::Deserialize;
+use lethe_connectors::tables::{TableFormat, TableVersion, TablesConfig, VersionFiles};
 
 use super::{STANDARD_INPUT, child, command};
 use crate::cli::PublishDatasetArgs;
 use crate::exit::usage;
-
-#[derive(Deserialize)]
-struct Listing {
-    files: Vec<VersionFile>,
-}
 
 /// Fills in the files of the version of a table, if the configuration names one. The same version always has the same
 /// files, so that shards and later runs agree.
@@ -34,7 +28,7 @@ pub(crate) fn fill_in(tables: &mut TablesConfig, stopped: &dyn Fn() -> bool) -> 
     let folder = tables.folder.trim_matches('/').to_owned();
     let program = command(&options(version)?);
     let listed = child::run(program, &input.within(&folder), stopped)?;
-    let mut listing: Listing =
+    let mut listing: VersionFiles =
         serde_json::from_value(listed).context("lethe-publish printed no list of files")?;
     if !folder.is_empty() {
         for file in &mut listing.files {
@@ -42,7 +36,7 @@ pub(crate) fn fill_in(tables: &mut TablesConfig, stopped: &dyn Fn() -> bool) -> 
         }
     }
     tables.format = Some(TableFormat::Parquet);
-    tables.version_files = Some(listing.files);
+    tables.version_files = Some(listing);
     Ok(())
 }
 

@@ -35,7 +35,8 @@ impl Server {
         )
     }
 
-    fn start(script: &str, kind: &str, more: &[&str]) -> Self {
+    /// Starts a server by the script that a variable names; `more` are additional arguments of its `start`.
+    pub(crate) fn start(script: &str, kind: &str, more: &[&str]) -> Self {
         static STARTED: AtomicU32 = AtomicU32::new(0);
         let script = env(script);
         let owner = std::process::id().to_string();
