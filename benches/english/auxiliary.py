@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Texts whose people, places and organisations were marked by people (Wikigold, WNUT 17, BTC), as gold for the English bundle.
+"""Texts whose people, places and organisations were marked by people (Wikigold, WNUT 17, BTC, GUM, CrossNER), and abstracts and answers
+that name nobody (NCBI disease, MedQuAD), as gold for the English bundle.
 
     auxiliary.py CORPUS.jsonl... > prepared.jsonl          blanks before punctuation taken out, labels of i2b2-2014
     auxiliary.py --marked FOUND.jsonl PREPARED.jsonl       adds what `lethe annotate` found of what those corpora do not mark,
@@ -14,13 +15,20 @@ import sys
 from pathlib import Path
 
 LISTS = Path(__file__).resolve().parents[2] / "dictionaries" / "lists"
-PEOPLE = {"PER", "person"}
-PLACES = {"LOC", "location"}
-ORGANIZATIONS = {"ORG", "corporation", "group"}
+PEOPLE = {"PER", "person", "politician", "writer", "scientist", "musicalartist", "researcher"}
+PLACES = {"LOC", "location", "place", "country"}
+ORGANIZATIONS = {"ORG", "corporation", "group", "organization", "organisation", "politicalparty", "university", "band"}
+# Left outside of a name, as in clinical notes.
+TITLE = re.compile(r"(?:(?:Dr|Mr|Mrs|Ms|Miss|Prof|Sir|Lady|Lord|President|Senator|Professor|Doctor|Captain|Rev|St)\.?\s+)+(?=\w)")
 # What is neither marked there nor to be learnt from there as none.
 UNMARKED = {"DATE", "AGE", "PHONE", "FAX", "EMAIL", "URL", "IPADDR", "ZIP", "STREET", "PROFESSION", "SSN"}
 # Of the corpora that are no articles as many documents are kept, drawn by a seed.
 MESSAGES, SEED = 1500, 3
+# Articles, which are long and all kept.
+ARTICLES = ("wikigold", "gum_open", "crossner")
+# Clinical text without labels: so many documents, of those that name no institution.
+NAMELESS, LONGEST = 1500, 4000
+NAMES_SOMETHING = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Prof)\b|[Hh]ospital|[Uu]niversit|[Ii]nstitut|[Cc]linic\b|[Cc]ent(?:er|re)\b|School|Department|Foundation|Society")
 # Kept close to the word before, and to the word behind.
 LEFT = re.compile(r"^(?:[,.;:!?%)\]}]+|'s|n't|'re|'ve|'ll|'d|'m|'S)$")
 RIGHT = {"(", "[", "{", "$", "#"}
@@ -79,6 +87,8 @@ def prepare(paths):
                     start += 1
                 while end > start and text[end - 1].isspace():
                     end -= 1
+                if name == "PATIENT" and (title := TITLE.match(text, start, end)):
+                    start = title.end()
                 if name and start < end:
                     spans.append({"start": start, "end": end, "label": name})
             doc = f"{Path(path).parent.name}-{document['doc_id']}"
@@ -86,7 +96,7 @@ def prepare(paths):
 
 
 def mark(found, prepared):
-    articles, messages = [], []
+    articles, messages, nameless = [], [], []
     for said, line in zip(open(found, encoding="utf-8"), open(prepared, encoding="utf-8"), strict=True):
         said, document = json.loads(said), json.loads(line)
         spans = document["spans"]
@@ -96,13 +106,17 @@ def mark(found, prepared):
                 spans.append({key: span[key] for key in ("start", "end", "label")})
         spans.sort(key=lambda span: span["start"])
         line = json.dumps(document, ensure_ascii=False)
-        if document["doc_id"].startswith("wikigold"):
+        if document["doc_id"].startswith(ARTICLES):
             articles.append(line)
+        elif document["doc_id"].startswith("unlabelled"):
+            if len(document["text"]) <= LONGEST and not NAMES_SOMETHING.search(document["text"]):
+                nameless.append(line)
         # Handles and links of messages are marked by no one, and nothing that a clinic writes.
         elif "http" not in line and "@" not in line:
             messages.append(line)
     random.Random(SEED).shuffle(messages)
-    print("\n".join(articles + messages[:MESSAGES]))
+    random.Random(SEED).shuffle(nameless)
+    print("\n".join(articles + messages[:MESSAGES] + nameless[:NAMELESS]))
 
 
 if __name__ == "__main__":

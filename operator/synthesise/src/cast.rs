@@ -6,6 +6,7 @@ mod numbers;
 mod parts;
 mod people;
 mod places;
+mod spoken;
 mod words;
 
 use std::collections::HashMap;
@@ -78,6 +79,7 @@ impl<'i> Cast<'i> {
                 let pieces = self.item(*item);
                 page.append(Page { pieces });
             }
+            Slot::Spoken(item) => self.say(*item, page),
             Slot::Party(form) => {
                 let text = self.party(*form);
                 page.text(&text);
@@ -95,6 +97,22 @@ impl<'i> Cast<'i> {
                 page.text(&number);
             }
             Slot::Part(_) | Slot::Carrier => {}
+        }
+    }
+
+    /// Writes an item as it is said.
+    fn say(&mut self, item: Item, page: &mut Page) {
+        for piece in self.item(item) {
+            let Some(label) = piece.label else {
+                page.text(&piece.text);
+                continue;
+            };
+            let said = match item {
+                Item::Email | Item::EmailDoctor | Item::Url => spoken::address(&piece.text, &mut self.chance),
+                Item::Street => spoken::street(&piece.text, &mut self.chance),
+                _ => spoken::code(&piece.text, &mut self.chance),
+            };
+            page.value(label, &said);
         }
     }
 

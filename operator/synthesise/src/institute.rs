@@ -8,7 +8,7 @@ use crate::chance::Chance;
 use crate::data;
 use crate::kind::Kind;
 use crate::pools::{Pools, listed};
-use crate::registry::{BARE, HELD_OUT, INSTITUTES, SHARED};
+use crate::registry::{BARE, HELD_OUT, INSTITUTES, SHARED, TEXTS};
 use crate::slot::FILLERS;
 use crate::template::{Template, TemplateError, parse};
 
@@ -24,6 +24,11 @@ pub fn institutes() -> impl Iterator<Item = &'static str> {
     INSTITUTES.iter().map(|files| files.id)
 }
 
+/// Returns the kinds of text, in order.
+pub fn kinds() -> impl Iterator<Item = &'static str> {
+    TEXTS.iter().copied()
+}
+
 /// Why the generator cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -35,6 +40,22 @@ pub enum InstituteError {
         name: String,
         /// The existing names.
         known: String,
+    },
+    /// The kind of text does not exist.
+    #[error("there is no kind of text {name:?}; there are {known}")]
+    UnknownKind {
+        /// The name that was requested.
+        name: String,
+        /// The existing names.
+        known: String,
+    },
+    /// A held-out institute does not write kinds of text.
+    #[error(
+        "the institute {name:?} is for testing and writes only texts of its own; leave out the kinds of text"
+    )]
+    HeldOut {
+        /// The institute.
+        name: String,
     },
     /// A file of templates is invalid.
     #[error("{file}: {source}")]
@@ -99,6 +120,35 @@ pub(crate) struct Institute {
     numbers: BTreeMap<String, Vec<String>>,
     fillers: BTreeMap<String, Vec<String>>,
     templates: BTreeMap<Kind, Vec<(Template, f64)>>,
+    /// The templates of each kind of text that it writes.
+    texts: Vec<Text>,
+}
+
+/// A kind of text.
+pub(crate) struct Text {
+    pub(crate) name: &'static str,
+    templates: Vec<(Template, f64)>,
+}
+
+impl Text {
+    /// Returns a template, by weight.
+    pub(crate) fn template(&self, chance: &mut Chance) -> Option<&Template> {
+        by_weight(&self.templates, chance)
+    }
+
+    /// Returns the kinds of its templates.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = Kind> {
+        self.templates.iter().map(|(template, _)| template.kind)
+    }
+}
+
+fn by_weight<'t>(templates: &'t [(Template, f64)], chance: &mut Chance) -> Option<&'t Template> {
+    let mut left = chance.unit() * templates.iter().map(|(_, weight)| weight).sum::<f64>();
+    let found = templates.iter().find(|(_, weight)| {
+        left -= weight;
+        left < 0.0
+    });
+    found.or(templates.last()).map(|(template, _)| template)
 }
 
 /// The form of a full name.
@@ -163,6 +213,20 @@ impl Institute {
                     .push((template, weight));
             }
         }
+        let is_held_out = HELD_OUT.contains(&id);
+        let mut texts = Vec::new();
+        for &name in TEXTS.iter().filter(|_| !is_held_out) {
+            let file = format!("kinds/{name}.txt");
+            let read = parse(text_of(&file)?).map_err(|source| InstituteError::Template { file, source })?;
+            let templates = read.into_iter().map(|template| {
+                let weight = template.weight;
+                (template, weight)
+            });
+            texts.push(Text {
+                name,
+                templates: templates.collect(),
+            });
+        }
         let forms = |weights: &Weights| {
             weights
                 .iter()
@@ -194,18 +258,18 @@ impl Institute {
             numbers: toml_of(NUMBER_FILE)?,
             fillers,
             templates,
+            texts,
         })
     }
 
     /// Returns a template of a kind, by weight; `None` if the kind has no template.
     pub(crate) fn template(&self, kind: Kind, chance: &mut Chance) -> Option<&Template> {
-        let templates = self.templates.get(&kind)?;
-        let mut left = chance.unit() * templates.iter().map(|(_, weight)| weight).sum::<f64>();
-        let found = templates.iter().find(|(_, weight)| {
-            left -= weight;
-            left < 0.0
-        });
-        found.or(templates.last()).map(|(template, _)| template)
+        by_weight(self.templates.get(&kind)?, chance)
+    }
+
+    /// Returns the kinds of text that it writes.
+    pub(crate) fn texts(&self) -> &[Text] {
+        &self.texts
     }
 
     /// Returns a layout for a number.

@@ -27,7 +27,7 @@ use lethe_corpus::Document;
 use carrier::Carrier;
 use chance::Chance;
 use institute::Institute;
-pub use institute::{InstituteError, institutes};
+pub use institute::{InstituteError, institutes, kinds};
 pub use noise::Noise;
 pub use registry::HELD_OUT;
 pub use template::TemplateError;
@@ -40,12 +40,46 @@ pub struct Settings {
     pub seed: u64,
     /// The institutes that write documents, in turn.
     pub institutes: Vec<String>,
+    /// The kinds of text to write.
+    pub kinds: Kinds,
     /// The share of documents without any identifier.
     pub negatives: f64,
     /// The noise that is added to documents.
     pub noise: Noise,
     /// Names that replace the institutes' own; empty for none.
     pub names: Vec<Name>,
+}
+
+/// The kinds of text to write. Apart from those of [`kinds`], an institute writes notes, letters, forms and other
+/// texts of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Kinds {
+    /// All of them, and the institute's own.
+    #[default]
+    All,
+    /// These, and nothing else.
+    Only(Vec<String>),
+    /// All but these, and the institute's own without those that resemble them, so that a model which was
+    /// trained on the rest can be tested on a kind of text that it has not seen.
+    Without(Vec<String>),
+}
+
+impl Kinds {
+    fn names(&self) -> &[String] {
+        match self {
+            Self::All => &[],
+            Self::Only(names) | Self::Without(names) => names,
+        }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        let listed = self.names().iter().any(|listed| listed == name);
+        match self {
+            Self::All => true,
+            Self::Only(_) => listed,
+            Self::Without(_) => !listed,
+        }
+    }
 }
 
 /// A person's name.
@@ -71,8 +105,23 @@ impl Generator {
     /// replaced or left out.
     ///
     /// # Errors
-    /// [`InstituteError`] if an institute does not exist.
+    /// [`InstituteError`] if an institute or a kind of text does not exist.
     pub fn new(settings: Settings, carriers: &[Document]) -> Result<Self, InstituteError> {
+        for name in settings.kinds.names() {
+            if !kinds().any(|kind| kind == name) {
+                return Err(InstituteError::UnknownKind {
+                    name: name.clone(),
+                    known: kinds().collect::<Vec<_>>().join(", "),
+                });
+            }
+        }
+        let held_out = settings
+            .institutes
+            .iter()
+            .find(|id| HELD_OUT.contains(&id.as_str()));
+        if let (Some(name), Kinds::Only(_)) = (held_out, &settings.kinds) {
+            return Err(InstituteError::HeldOut { name: name.clone() });
+        }
         let institutes = settings.institutes.iter().map(|id| Institute::new(id));
         let institutes = institutes.collect::<Result<_, _>>()?;
         let carriers = carriers
@@ -107,7 +156,7 @@ impl Generator {
         let institute = self.institutes.get(place)?;
         let mut chance = Chance::new(self.settings.seed, number);
         let negative = chance.often(self.settings.negatives);
-        let mut writer = Writer::new(institute, &self.carriers, &self.settings.names, chance);
+        let mut writer = Writer::new(institute, &self.carriers, &self.settings, chance);
         let mut page = if negative {
             writer.negative()
         } else {
@@ -127,6 +176,7 @@ mod tests {
         Settings {
             seed: 7,
             institutes: institutes.iter().map(|&id| id.to_owned()).collect(),
+            kinds: Kinds::All,
             negatives: 0.1,
             noise: Noise::USUAL,
             names: Vec::new(),
@@ -234,5 +284,20 @@ mod tests {
             .unwrap()
             .to_string();
         assert!(error.contains("nowhere") && error.contains("cedar"), "{error}");
+    }
+
+    #[test]
+    fn an_unknown_kind_is_told_and_a_held_out_institute_writes_none() {
+        let told = |kinds, institute: &str| {
+            let settings = Settings {
+                kinds,
+                ..settings(&[institute])
+            };
+            Generator::new(settings, &[]).err().unwrap().to_string()
+        };
+        let error = told(Kinds::Without(vec!["opera".to_owned()]), "cedar");
+        assert!(error.contains("opera") && error.contains("operative"), "{error}");
+        let error = told(Kinds::Only(vec!["operative".to_owned()]), HELD_OUT[0]);
+        assert!(error.contains(HELD_OUT[0]), "{error}");
     }
 }

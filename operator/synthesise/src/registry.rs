@@ -30,6 +30,34 @@ pub(crate) static INSTITUTES: &[Files] = &[
 /// Institutes for testing: they share no text with the others.
 pub const HELD_OUT: &[&str] = &["summit"];
 
+/// Kinds of text, each a file of `kinds`. All institutes but the held-out ones write them, in their own conventions.
+pub(crate) static TEXTS: &[&str] = &[
+    "captions",
+    "chat",
+    "consultation",
+    "dictated",
+    "discharge",
+    "email",
+    "fax",
+    "genetics",
+    "incident",
+    "legal",
+    "news",
+    "nursing",
+    "operative",
+    "pathology",
+    "portal",
+    "problems",
+    "psychotherapy",
+    "radiology",
+    "referral",
+    "search",
+    "socialwork",
+    "table",
+    "telephone",
+    "trial",
+];
+
 /// The files in `shared` for all other institutes.
 pub(crate) static SHARED: &[&str] = &[
     "messages.txt",
@@ -53,6 +81,7 @@ pub(crate) static BARE: &[&str] = &[
     "clinical3.txt",
     "clinical4.txt",
     "clinical5.txt",
+    "abstracts.txt",
     "negatives.txt",
     "negatives2.txt",
     "negatives3.txt",

@@ -60,6 +60,8 @@ pub(crate) enum MentionForm {
     Mr,
     Dr,
     Cred,
+    Spelled,
+    FirstSpelled,
     Profession,
     Age(Count),
     // These are not identifiers.
@@ -103,6 +105,8 @@ const MENTION_FORMS: &[(&str, MentionForm)] = &[
     ("mr", MentionForm::Mr),
     ("dr", MentionForm::Dr),
     ("cred", MentionForm::Cred),
+    ("spelled", MentionForm::Spelled),
+    ("firstspelled", MentionForm::FirstSpelled),
     ("profession", MentionForm::Profession),
     ("age", MentionForm::Age(Count::Figures)),
     ("age.words", MentionForm::Age(Count::Words)),
@@ -169,6 +173,9 @@ pub(crate) enum Written {
     Iso,
     Holiday,
     Season,
+    Spoken,
+    SpokenDay,
+    SpokenYear,
 }
 
 const WRITTEN: &[(&str, Written)] = &[
@@ -182,6 +189,9 @@ const WRITTEN: &[(&str, Written)] = &[
     ("iso", Written::Iso),
     ("holiday", Written::Holiday),
     ("season", Written::Season),
+    ("spoken", Written::Spoken),
+    ("spokenday", Written::SpokenDay),
+    ("spokenyear", Written::SpokenYear),
 ];
 
 /// All other identifiers.
@@ -241,6 +251,11 @@ pub(crate) enum Item {
     IdNum,
     IdNum2,
     Username,
+    Postcode,
+    Nhs,
+    Medicare,
+    Sin,
+    Aadhaar,
 }
 
 const ITEMS: &[(&str, Item)] = &[
@@ -297,6 +312,11 @@ const ITEMS: &[(&str, Item)] = &[
     ("idnum", Item::IdNum),
     ("idnum2", Item::IdNum2),
     ("username", Item::Username),
+    ("postcode", Item::Postcode),
+    ("nhs", Item::Nhs),
+    ("medicare", Item::Medicare),
+    ("sin", Item::Sin),
+    ("aadhaar", Item::Aadhaar),
 ];
 
 /// A country as an actor, which is not a place and identifies nobody ("the Government of Chad").
@@ -323,6 +343,8 @@ pub(crate) enum Slot {
     Person(Role, MentionForm, bool),
     Date(Day, Written),
     Item(Item),
+    /// An identifier as it is said aloud.
+    Spoken(Item),
     /// A country as an actor, which is not an identifier.
     Party(Party),
     /// One of the shared strings under this key, which is not an identifier.
@@ -385,6 +407,11 @@ impl Slot {
         if let Some(&(_, item)) = ITEMS.iter().find(|(key, _)| *key == name) {
             return Some(Self::Item(item));
         }
+        if let Some(item) = name.strip_suffix(".spoken")
+            && let Some(&(_, item)) = ITEMS.iter().find(|(key, _)| *key == item)
+        {
+            return Some(Self::Spoken(item));
+        }
         if let Some(&(_, form)) = PARTIES.iter().find(|(key, _)| *key == name) {
             return Some(Self::Party(form));
         }
@@ -441,6 +468,11 @@ mod tests {
             Some(Slot::Date(Day::RelativeBirth, Written::Num))
         );
         assert_eq!(Slot::parse("state.abbr"), Some(Slot::Item(Item::StateAbbr)));
+        assert_eq!(Slot::parse("zip.spoken"), Some(Slot::Spoken(Item::Zip)));
+        assert_eq!(
+            Slot::parse("dob.spoken"),
+            Some(Slot::Date(Day::Birth, Written::Spoken))
+        );
         assert_eq!(Slot::parse("party.adj"), Some(Slot::Party(Party::Adjective)));
         assert_eq!(Slot::parse("signature"), Some(Slot::Part(Kind::Signature)));
         for unknown in [

@@ -1,14 +1,14 @@
 //! Composes documents from templates.
 
-use crate::Name;
 use crate::carrier::{Carried, Carrier, Sentence};
 use crate::cast::Cast;
 use crate::chance::Chance;
-use crate::institute::Institute;
+use crate::institute::{Institute, Text};
 use crate::kind::Kind;
 use crate::page::Page;
 use crate::slot::{MentionForm, Role, Slot};
-use crate::template::Node;
+use crate::template::{Node, Template};
+use crate::{Kinds, Settings};
 
 /// The maximum nesting of templates.
 const DEEPEST: usize = 3;
@@ -27,21 +27,28 @@ const SORTS: &[(Option<Kind>, f64)] = &[
     (Some(Kind::Prose), 0.09),
 ];
 
+/// The share of documents of a kind of text rather than an institute's own.
+const OF_A_KIND: f64 = 0.4;
+
 /// Writes one document.
 pub(crate) struct Writer<'w> {
     cast: Cast<'w>,
     carriers: &'w [Carrier],
+    kinds: &'w Kinds,
 }
 
 impl<'w> Writer<'w> {
     pub(crate) fn new(
         institute: &'w Institute,
         carriers: &'w [Carrier],
-        names: &'w [Name],
+        settings: &'w Settings,
         chance: Chance,
     ) -> Self {
-        let cast = Cast::new(institute, names, chance);
-        Self { cast, carriers }
+        Self {
+            cast: Cast::new(institute, &settings.names, chance),
+            carriers,
+            kinds: &settings.kinds,
+        }
     }
 
     /// Returns the source of choices after the page is written.
@@ -52,7 +59,19 @@ impl<'w> Writer<'w> {
     /// Returns a document with identifiers.
     pub(crate) fn document(&mut self) -> Page {
         let mut page = Page::default();
-        match self.cast.chance.weighted(SORTS, Some(Kind::Note)) {
+        if let Some(text) = self.of_a_kind() {
+            self.cast.day_first = self.cast.chance.often(match text.name {
+                "referral" => 0.8,
+                "legal" | "news" => 0.55,
+                "consultation" => 0.3,
+                _ => 0.0,
+            });
+            if let Some(template) = text.template(&mut self.cast.chance) {
+                self.template(template, 0, &mut page);
+            }
+            return page;
+        }
+        match self.cast.chance.weighted(&self.sorts(), Some(Kind::Note)) {
             None => self.around_carrier(&mut page),
             Some(kind @ (Kind::Sentence | Kind::Query)) => {
                 // Short texts come alone or several at once, each about another person.
@@ -87,6 +106,36 @@ impl<'w> Writer<'w> {
         page
     }
 
+    /// Returns the kind of text of the document; `None` for one of the institute's own.
+    fn of_a_kind(&mut self) -> Option<&'w Text> {
+        let institute = self.cast.institute;
+        let texts: Vec<&Text> = institute
+            .texts()
+            .iter()
+            .filter(|text| self.kinds.has(text.name))
+            .collect();
+        let only = matches!(self.kinds, Kinds::Only(_));
+        if only || self.cast.chance.often(OF_A_KIND) {
+            self.cast.chance.pick(&texts).copied()
+        } else {
+            None
+        }
+    }
+
+    /// Returns the institute's own kinds of documents, without those that resemble a kind of text which is left out.
+    fn sorts(&self) -> Vec<(Option<Kind>, f64)> {
+        let texts = self.cast.institute.texts().iter();
+        let without: Vec<Kind> = texts
+            .filter(|text| !self.kinds.has(text.name))
+            .flat_map(Text::kinds)
+            .filter(|kind| *kind != Kind::Note)
+            .collect();
+        let sorts = SORTS.iter().copied();
+        sorts
+            .filter(|(kind, _)| kind.is_none_or(|kind| !without.contains(&kind)))
+            .collect()
+    }
+
     /// Returns a document without an identifier.
     pub(crate) fn negative(&mut self) -> Page {
         let mut page = Page::default();
@@ -116,6 +165,10 @@ impl<'w> Writer<'w> {
         else {
             return;
         };
+        self.template(template, depth, page);
+    }
+
+    fn template(&mut self, template: &'w Template, depth: usize, page: &mut Page) {
         let begun = page.pieces.len();
         let before = page.pieces.last().map_or(0, |piece| piece.text.len());
         self.nodes(&template.nodes, depth, page);
@@ -252,4 +305,57 @@ fn is_bare(sentence: &Sentence) -> bool {
         .nodes
         .iter()
         .all(|carried| matches!(carried, Carried::Node(Node::Text(_))))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::Noise;
+
+    /// Returns the kinds of text that are drawn, and the institute's own kinds.
+    fn drawn(kinds: Kinds) -> (BTreeSet<Option<&'static str>>, Vec<Option<Kind>>) {
+        let institute = Institute::new("cedar").unwrap();
+        let settings = Settings {
+            seed: 1,
+            institutes: Vec::new(),
+            kinds,
+            negatives: 0.0,
+            noise: Noise::NONE,
+            names: Vec::new(),
+        };
+        let mut writer = Writer::new(&institute, &[], &settings, Chance::new(1, 1));
+        let texts = (0..2000)
+            .map(|_| writer.of_a_kind().map(|text| text.name))
+            .collect();
+        let own = writer.sorts().into_iter().map(|(kind, _)| kind).collect();
+        (texts, own)
+    }
+
+    #[test]
+    fn every_kind_of_text_is_written_beside_the_institutes_own() {
+        let (texts, own) = drawn(Kinds::All);
+        let all: BTreeSet<_> = crate::kinds().map(Some).chain([None]).collect();
+        assert_eq!(texts, all);
+        assert_eq!(own.len(), SORTS.len());
+    }
+
+    #[test]
+    fn nothing_but_the_kinds_that_are_asked_for_is_written() {
+        let (texts, _) = drawn(Kinds::Only(vec!["radiology".to_owned()]));
+        assert_eq!(texts, BTreeSet::from([Some("radiology")]));
+    }
+
+    #[test]
+    fn a_kind_that_is_left_out_takes_what_resembles_it_with_it() {
+        let (texts, own) = drawn(Kinds::Without(vec!["consultation".to_owned()]));
+        assert!(
+            !texts.contains(&Some("consultation")) && texts.contains(&None) && texts.contains(&Some("email"))
+        );
+        assert!(!own.contains(&Some(Kind::Visit)) && own.contains(&Some(Kind::Note)));
+        // Notes of an institute are of many kinds.
+        let (_, own) = drawn(Kinds::Without(vec!["radiology".to_owned()]));
+        assert_eq!(own.len(), SORTS.len());
+    }
 }

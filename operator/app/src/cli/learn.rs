@@ -58,6 +58,14 @@ pub(crate) struct SynthesiseArgs {
     /// hospitals. By default all that are not held out for tests
     #[arg(long, value_name = "ID", value_delimiter = ',', value_parser = institutes())]
     pub(crate) institutes: Vec<String>,
+    /// The kinds of text to write, and nothing else. By default all of them, and the institutes' own notes,
+    /// letters, forms and other texts
+    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = kinds())]
+    pub(crate) kinds: Vec<String>,
+    /// Kinds of text to leave out, with the institutes' own texts that resemble them: to train a model that is
+    /// tested on a kind of text which it has not seen
+    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = kinds(), conflicts_with = "kinds")]
+    pub(crate) without_kinds: Vec<String>,
     /// Names to use instead of the institutes' own: lines of given name, tab, surname, tab, `F` or `M`; extra
     /// columns are ignored
     #[arg(long, value_name = "FILE")]
@@ -95,6 +103,10 @@ pub(crate) enum NoiseKind {
 
 fn institutes() -> clap::builder::PossibleValuesParser {
     clap::builder::PossibleValuesParser::new(lethe_synthesise::institutes())
+}
+
+fn kinds() -> clap::builder::PossibleValuesParser {
+    clap::builder::PossibleValuesParser::new(lethe_synthesise::kinds())
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use lethe_corpus::{Document, write_jsonl};
-use lethe_synthesise::{Generator, HELD_OUT, Name, Noise, Settings, institutes};
+use lethe_synthesise::{Generator, HELD_OUT, Kinds, Name, Noise, Settings, institutes};
 use serde_json::{Value, json};
 
 use super::documents::create;
@@ -31,6 +31,11 @@ pub(crate) fn run(args: &SynthesiseArgs) -> anyhow::Result<()> {
     let settings = Settings {
         seed: args.seed,
         institutes,
+        kinds: match (&args.kinds[..], &args.without_kinds[..]) {
+            ([], []) => Kinds::All,
+            ([], without) => Kinds::Without(without.to_vec()),
+            (only, _) => Kinds::Only(only.to_vec()),
+        },
         negatives: args.negatives,
         noise: noise(args.noise),
         names: args.names.as_deref().map(names).transpose()?.unwrap_or_default(),

@@ -3,7 +3,7 @@
 use jiff::ToSpan as _;
 use jiff::civil::{Date, Weekday, date};
 
-use super::Cast;
+use super::{Cast, spoken};
 use crate::chance::Chance;
 use crate::page::Page;
 use crate::slot::{Day, Role, Written};
@@ -125,6 +125,14 @@ impl Cast<'_> {
                 return page.value("DATE", holiday);
             }
             Written::Season => return season(date, chance, page),
+            Written::Spoken | Written::SpokenDay | Written::SpokenYear => {
+                let said = match written {
+                    Written::SpokenDay => spoken::day(date, chance),
+                    Written::SpokenYear => spoken::year(date.year(), chance),
+                    _ => spoken::date(date, chance),
+                };
+                return page.value("DATE", &said);
+            }
         };
         let own: Vec<(&str, f64)> = own
             .iter()

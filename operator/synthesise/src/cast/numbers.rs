@@ -64,6 +64,11 @@ impl Cast<'_> {
             Item::BioId => ("BIOID", self.laid_out("bioid")),
             Item::IdNum | Item::IdNum2 => ("IDNUM", self.laid_out("idnum")),
             Item::Username => ("USERNAME", self.username()),
+            Item::Postcode => ("ZIP", postcode(&mut self.chance)),
+            Item::Nhs => ("MEDICALRECORD", nhs(&mut self.chance)),
+            Item::Medicare => ("HEALTHPLAN", self.chance.layout("%### ##### #")),
+            Item::Sin => ("IDNUM", sin(&mut self.chance)),
+            Item::Aadhaar => ("IDNUM", self.chance.layout("%### #### ####")),
             // The rest is MRN: places are generated elsewhere.
             _ => ("MEDICALRECORD", self.laid_out("mrn")),
         }
@@ -168,13 +173,7 @@ fn card(chance: &mut Chance) -> String {
     };
     let digits = chance.layout(layout);
     let digits = completed(digits, luhn_digit);
-    let between = chance.word(&[" ", "-", ""]);
-    let mut left = digits.chars();
-    let groups: Vec<String> = groups
-        .iter()
-        .map(|&length| left.by_ref().take(length).collect())
-        .collect();
-    groups.join(between)
+    grouped(&digits, groups, chance)
 }
 
 /// Returns a National Provider Identifier, whose sum includes the prefix 80840 (45 CFR 162.406).
@@ -199,6 +198,43 @@ fn vin(chance: &mut Chance) -> String {
         vin[8] = check;
     }
     vin.into_iter().map(char::from).collect()
+}
+
+/// Returns a postcode of the United Kingdom (BS 7666).
+fn postcode(chance: &mut Chance) -> String {
+    let outward = chance
+        .word(&["@%", "@@%", "@%#", "@@%#", "@%@", "@@%@", "@@%", "@@%#"])
+        .to_owned();
+    let between = if chance.often(0.9) { " " } else { "" };
+    chance.layout(&format!("{outward}{between}#@@"))
+}
+
+/// Returns an NHS number, with its check digit four times of five.
+fn nhs(chance: &mut Chance) -> String {
+    let digits = loop {
+        let digits = chance.layout("%#########");
+        if lethe_text::check::nhs(digits.as_bytes()) || chance.often(0.02) {
+            break digits;
+        }
+    };
+    grouped(&digits, &[3, 3, 4], chance)
+}
+
+/// Returns a Social Insurance Number of Canada, with its check digit.
+fn sin(chance: &mut Chance) -> String {
+    let digits = completed(chance.layout("%#######"), luhn_digit);
+    grouped(&digits, &[3, 3, 3], chance)
+}
+
+/// Writes digits in groups of these lengths, or together.
+fn grouped(digits: &str, groups: &[usize], chance: &mut Chance) -> String {
+    let between = chance.word(&[" ", " ", "-", ""]);
+    let mut left = digits.chars();
+    let groups: Vec<String> = groups
+        .iter()
+        .map(|&length| left.by_ref().take(length).collect())
+        .collect();
+    groups.join(between)
 }
 
 /// Returns digits followed by their check digit.

@@ -1,7 +1,7 @@
 //! People: their names in every form, their ages, and words that depend on them.
 
-use super::Cast;
 use super::words::{ASSISTANTS, DOCTORS, FEMALE_KIN, MALE_KIN, SPECIALTIES, capital};
+use super::{Cast, spoken};
 use crate::chance::Chance;
 use crate::institute::NameForm;
 use crate::page::Page;
@@ -169,6 +169,8 @@ impl Cast<'_> {
                 page.text(if chance.often(0.8) { ", " } else { " " });
                 page.text(person.degree);
             }
+            MentionForm::Spelled => page.value(label, &spoken::spelled(&person.last, chance)),
+            MentionForm::FirstSpelled => page.value(label, &spoken::spelled(&person.first, chance)),
             MentionForm::Profession => {
                 page.article(person.profession);
                 page.value("PROFESSION", person.profession);
