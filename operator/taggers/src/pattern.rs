@@ -21,6 +21,7 @@ mod phone;
 mod place;
 mod scan;
 mod shapes;
+mod spoken;
 mod street;
 mod street_es;
 #[cfg(test)]
@@ -196,7 +197,7 @@ impl Pattern {
     /// Finds everything in a note, free of overlaps, in order.
     fn find(&self, s: &Scan<'_>, out: &mut Hits) {
         out.found.clear();
-        (out.url_end, out.age_cue, out.phone_cue) = (0, 0, 0);
+        (out.url_end, out.spoken_end, out.age_cue, out.phone_cue) = (0, 0, 0, 0);
         for i in s.positions() {
             let tok = s.tok(i);
             if tok.digits() {
@@ -283,6 +284,7 @@ impl Pattern {
             if tok.is(class::MONTH | class::MONTH_WEAK) {
                 let before = out.found.len();
                 month::at(s, i, out);
+                spoken::date(s, i, out);
                 if on.ids
                     && out.found.len() > before
                     && let Some(&date) = out.found.last()
@@ -303,8 +305,16 @@ impl Pattern {
                 month::season(s, i, out);
             }
         }
-        if on.ages && tok.is(class::NUMBER) {
-            age::at(s, i, out);
+        if tok.is(class::NUMBER) {
+            if on.ages {
+                age::at(s, i, out);
+            }
+            if on.dates {
+                spoken::year(s, i, out);
+            }
+            if on.phones {
+                spoken::digits(s, i, out);
+            }
         }
         if on.phones && tok.is(class::PHONE | class::FAX | class::PAGER | class::REACH | class::EXTENSION) {
             phone::behind_cue(s, i, out);
@@ -312,6 +322,9 @@ impl Pattern {
         if on.net {
             if tok.is(class::TLD) && s.before(i, 1).mark(b'.') {
                 net::bare_url(s, i, out);
+            }
+            if tok.is(class::TLD) && s.word_is(i - 1, "dot") {
+                spoken::address(s, i, out);
             }
             if tok.is(class::SCHEME) {
                 net::url(s, i, out);

@@ -1,7 +1,9 @@
 //! Golden cases: a text, and everything that must be found in it.
 
+mod spoken;
 mod times;
 
+use spoken::SPOKEN;
 use times::{AGES, DATES};
 
 use super::*;
@@ -278,7 +280,7 @@ fn found(pattern: &Pattern, labels: &LabelSet, text: &'static str) -> Vec<(&'sta
 fn golden_cases_hold_save_those_known_to_fail() {
     let labels = LabelSet::i2b2_2014();
     let pattern = Config::default().build(&labels).unwrap();
-    let tables = [DATES, AGES, CONTACTS, IDS, PLACES];
+    let tables = [DATES, AGES, CONTACTS, IDS, PLACES, SPOKEN];
     let nothing = NOTHING.iter().map(|&text| (text, &[] as &[_]));
     let mut failed = Vec::new();
     for (text, wanted) in tables

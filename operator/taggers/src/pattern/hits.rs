@@ -66,6 +66,8 @@ pub(crate) struct Hits {
     pub(crate) found: Vec<Hit>,
     /// One past the last token of the last URL: no other URL starts inside it.
     pub(crate) url_end: usize,
+    /// One past the last token of the last number that is said digit by digit.
+    pub(crate) spoken_end: usize,
     /// The last words so far that announce an age and a telephone number; 0 before the first.
     pub(crate) age_cue: usize,
     pub(crate) phone_cue: usize,

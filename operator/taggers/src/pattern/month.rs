@@ -80,7 +80,7 @@ pub(crate) fn at(s: &Scan<'_>, m: usize, out: &mut Hits) {
 }
 
 /// Returns `first`, or the day of the week before it: "Sunday, January 27".
-fn with_weekday(s: &Scan<'_>, first: usize) -> usize {
+pub(crate) fn with_weekday(s: &Scan<'_>, first: usize) -> usize {
     let day = if s.before(first, 1).mark(b',') || s.before(first, 1).mark(b'.') {
         first - 2
     } else {
