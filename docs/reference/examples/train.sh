@@ -23,6 +23,9 @@ printf 'quayle ward\npenhallow unit\n' >lists/wards/items.txt
 # Notes to try everything on; the same seed gives the same notes.
 lethe synthesise --institutes summit --notes 60 --seed 7 --out gold.jsonl
 lethe synthesise --institutes cedar --notes 20 --names names.tsv --negatives 0.2 --noise typing --out gold-test.jsonl
+# Text of one kind, and text without it for training, to test a model on a kind that it has not seen.
+lethe synthesise --kinds consultation,telephone --notes 10 --out spoken.jsonl
+lethe synthesise --without-kinds consultation,telephone --notes 20 --out written.jsonl
 # Into clinical text of your own, and as a stream's events.
 lethe annotate --input gold-test.jsonl --output text.jsonl
 lethe synthesise --carriers text.jsonl --notes 10 --as events --out events.jsonl
