@@ -3,6 +3,7 @@
 //!
 //! `scripts/setup --kerberos && scripts/with-servers cargo test --workspace --features lethe/kerberos --test kerberos`
 
+#![cfg(feature = "kerberos")]
 #![allow(clippy::unwrap_used, reason = "test helpers may panic, as tests may")]
 
 #[allow(dead_code, reason = "most of it is for the other tests of the program")]
