@@ -5,8 +5,8 @@ echo 'epochs = 3' >settings.toml
 printf 'rounds = 1\n[learner]\niterations = 5\n' >self-training.toml
   lethe synthesise --institutes summit --notes 60 --seed 7 --out home.jsonl
   lethe synthesise --institutes summit --notes 10 --seed 8 --out home-dev.jsonl
-  lethe synthesise --institutes cedar --notes 16 --seed 9 --out local.jsonl
-  lethe synthesise --institutes cedar --notes 10 --seed 10 --out local-test.jsonl
+  lethe synthesise --institutes cedar --notes 16 --seed 18 --out local.jsonl
+  lethe synthesise --institutes cedar --notes 10 --seed 19 --out local-test.jsonl
   lethe synthesise --institutes cedar --notes 10 --seed 11 --out unlabelled.jsonl
   lethe train crf --train home.jsonl --set iterations=20 --out models/crf
 

@@ -156,7 +156,7 @@ fn a_full_disk_ends_the_run_and_what_is_durable_goes_on_elsewhere() {
     let rescued = place.at("rescued");
     with_mounts(
         &format!(
-            "mount -t tmpfs -o size=48k none '{{0}}'\ncp -r {}/. '{{0}}'",
+            "mount -t tmpfs -o size=128k none '{{0}}'\ncp -r {}/. '{{0}}'",
             quoted(&first)
         ),
         &format!("cp -r '{{0}}' {}", quoted(&rescued)),
