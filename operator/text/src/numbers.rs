@@ -40,6 +40,41 @@ pub fn words(language: Language) -> impl Iterator<Item = (String, u8)> {
     words_of(language.words()).filter(|&(_, value)| value > 0)
 }
 
+/// The English ordinals of the days of a month, from "first".
+pub const ORDINALS: [&str; 31] = [
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+    "thirteenth",
+    "fourteenth",
+    "fifteenth",
+    "sixteenth",
+    "seventeenth",
+    "eighteenth",
+    "nineteenth",
+    "twentieth",
+    "twenty-first",
+    "twenty-second",
+    "twenty-third",
+    "twenty-fourth",
+    "twenty-fifth",
+    "twenty-sixth",
+    "twenty-seventh",
+    "twenty-eighth",
+    "twenty-ninth",
+    "thirtieth",
+    "thirty-first",
+];
+
 /// Writes a number below 200 in English words: "ninety-two", "one hundred four".
 ///
 /// # Panics

@@ -1,44 +1,12 @@
 //! Identifiers as people say them, and as transcripts write them down.
 
 use jiff::civil::Date;
+use lethe_text::numbers::{ORDINALS, in_english};
 
 use crate::chance::Chance;
 
 const DIGITS: [&str; 10] = [
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine",
-];
-const ORDINALS: [&str; 31] = [
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
-    "twelfth",
-    "thirteenth",
-    "fourteenth",
-    "fifteenth",
-    "sixteenth",
-    "seventeenth",
-    "eighteenth",
-    "nineteenth",
-    "twentieth",
-    "twenty-first",
-    "twenty-second",
-    "twenty-third",
-    "twenty-fourth",
-    "twenty-fifth",
-    "twenty-sixth",
-    "twenty-seventh",
-    "twenty-eighth",
-    "twenty-ninth",
-    "thirtieth",
-    "thirty-first",
 ];
 
 /// Returns a name letter by letter: "Q-U-A-Y-L-E".
@@ -201,7 +169,7 @@ pub(super) fn street(text: &str, chance: &mut Chance) -> String {
 
 /// Returns a number from 0 to 99 in words.
 fn cardinal(n: i64) -> String {
-    lethe_text::numbers::in_english(u8::try_from(n).unwrap_or_default())
+    in_english(u8::try_from(n).unwrap_or_default())
 }
 
 fn ordinal(day: i8, chance: &mut Chance) -> String {

@@ -2,35 +2,14 @@
 //! seventy-two`, `oh seven seven nine one, four four two, one double six`, `ann dot quayle at example dot
 //! com`.
 
+use lethe_text::numbers::ORDINALS;
+
 use super::fold::Case;
 use super::lexicon::class;
 use super::month::with_weekday;
 use super::scan::{Gap, Scan};
 use super::{Hits, Kind};
 
-/// The ordinals of one word, from 1.
-const ORDINALS: [&str; 20] = [
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
-    "twelfth",
-    "thirteenth",
-    "fourteenth",
-    "fifteenth",
-    "sixteenth",
-    "seventeenth",
-    "eighteenth",
-    "nineteenth",
-    "twentieth",
-];
 const TIMES: &[&str] = &["double", "triple"];
 const DASHES: &[&str] = &["dash", "hyphen", "underscore"];
 /// The fewest digits of a telephone number without its area, and of any number.
@@ -151,9 +130,7 @@ fn is_zero(s: &Scan<'_>, i: usize) -> bool {
 
 /// Returns the first token of the ordinal whose last token is `i`: "third", "twenty-first".
 fn ordinal_ending(s: &Scan<'_>, i: usize) -> Option<usize> {
-    if s.word_is(i, "thirtieth") {
-        return Some(i);
-    }
+    // "twenty-first" is three tokens.
     let number = ORDINALS.iter().position(|word| s.word_is(i, word))?;
     let tens = if s.before(i, 1).mark(b'-') { i - 2 } else { i - 1 };
     let joined = number < 9 && s.tok(tens).is(class::NUMBER) && matches!(s.tok(tens).value, 20 | 30);
