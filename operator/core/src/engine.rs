@@ -4,8 +4,9 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use crate::footprint::{Footprint, candidates};
+use crate::footprint::candidates;
 use crate::known_patient::KnownPatient;
+use crate::plain_forms::PlainForms;
 use crate::together::together;
 use crate::{
     Annotations, AuditBatch, BatchError, Carried, Combine, DecidingRule, Decision, Exemption, LabelId,
@@ -204,10 +205,19 @@ impl Engine {
         look: &impl Fn(NoteView<'_>, &[&Annotations], &[Decision], &[Span]) -> T,
     ) -> Vec<Decided<T>> {
         let part = batch.slice(rows.start, rows.len());
-        let mut footprint = Footprint::default();
+        let Ok(plain_forms) = PlainForms::of(&part) else {
+            return (0..part.len()).map(|_| Err(QuarantineCode::OverBudget)).collect();
+        };
+        let mut footprint = plain_forms
+            .as_ref()
+            .map(PlainForms::footprint)
+            .unwrap_or_default();
         let mut tagged = Vec::with_capacity(self.members.len());
         for member in &self.members {
-            let rows = tag_isolated(member.as_ref(), &part);
+            let mut rows = tag_isolated(member.as_ref(), &part);
+            if let Some(plain_forms) = &plain_forms {
+                plain_forms.tag(member.as_ref(), &part, &mut rows);
+            }
             footprint.annotations += rows.iter().flatten().map(Annotations::len).sum::<usize>();
             tagged.push(rows);
             if let Err(error) = batch.reserve(footprint.bytes()) {
@@ -328,7 +338,10 @@ impl std::fmt::Debug for Engine {
 
 /// Runs a member so that a panic affects only the note that caused it: tags the whole batch, and note by note
 /// if that panics.
-fn tag_isolated(member: &dyn Tagger, batch: &NoteBatch) -> Vec<Result<Annotations, QuarantineCode>> {
+pub(crate) fn tag_isolated(
+    member: &dyn Tagger,
+    batch: &NoteBatch,
+) -> Vec<Result<Annotations, QuarantineCode>> {
     let attempt = catch_unwind(AssertUnwindSafe(|| member.tag(batch)));
     match attempt {
         Ok(rows) if rows.len() == batch.len() => rows.into_iter().map(|row| row.map_err(code)).collect(),

@@ -1,4 +1,5 @@
-//! The memory that the spans of a batch take, from the members' annotations to the rows of the audit.
+//! The memory that the spans of a batch take, from the members' annotations to the rows of the audit, and the
+//! plain forms that members read besides the notes.
 
 use std::cmp::Reverse;
 
@@ -11,15 +12,25 @@ const ANNOTATION_BYTES: usize = 64;
 /// table of numbers.
 const DECISION_BYTES: usize = 704;
 
-/// The number of spans in a batch.
+/// The number of spans in a batch, and the memory of plain forms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Footprint {
     /// Annotations of all members.
     pub(crate) annotations: usize,
     decisions: usize,
+    /// Bytes of what the members read besides the batch.
+    read: usize,
 }
 
 impl Footprint {
+    /// Returns the footprint of something else, of so many bytes.
+    pub(crate) fn of_bytes(read: usize) -> Self {
+        Self {
+            read,
+            ..Self::default()
+        }
+    }
+
     /// Returns the footprint with the decisions of one more note.
     pub(crate) const fn with(self, decisions: usize) -> Self {
         Self {
@@ -30,7 +41,7 @@ impl Footprint {
 
     /// Returns their memory in bytes.
     pub(crate) const fn bytes(self) -> usize {
-        self.annotations * ANNOTATION_BYTES + self.decisions * DECISION_BYTES
+        self.annotations * ANNOTATION_BYTES + self.decisions * DECISION_BYTES + self.read
     }
 }
 

@@ -24,6 +24,7 @@ mod note_type;
 mod output;
 mod overlap_resolver;
 mod pace;
+mod plain_forms;
 mod presidio;
 mod propagate;
 mod redact;

@@ -53,6 +53,12 @@ pub trait Tagger: Send + Sync {
         false
     }
 
+    /// Returns whether it also tags the plain form of a note with disguised characters, as if it were a note.
+    /// False for a tool whose predictions belong to the note as it stands.
+    fn reads_plain_forms(&self) -> bool {
+        true
+    }
+
     /// Returns the bytes of memory that tagging a long note takes for each of its tokens, in addition to the
     /// note and the spans found. 0, the default, for a member that works through a long note in windows.
     fn token_bytes(&self) -> usize {

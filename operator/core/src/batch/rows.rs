@@ -2,23 +2,12 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::{
-    ArrayBuilder, Int32Builder, Int64Builder, StringBuilder, UInt8Builder, UInt32Builder,
-};
-use arrow_array::{
-    Array, ArrayRef, ListArray, RecordBatch, StructArray, TimestampMillisecondArray, UInt8Array, UInt32Array,
-};
-use arrow_buffer::{OffsetBuffer, ScalarBuffer};
-use arrow_schema::{ArrowError, Field};
+use arrow_array::builder::{ArrayBuilder, Int32Builder, Int64Builder, StringBuilder, UInt8Builder};
+use arrow_array::{ArrayRef, RecordBatch, StructArray, TimestampMillisecondArray};
 
-use super::{BatchError, NoteBatch, RowKind, Tokens, known_fields, token_fields};
-use crate::{
-    Enclosed, EventKind, NoteEvent, PatientLink, Record, StructuralText, count_tokens, sentence_ends,
-    tokenize,
-};
-
-/// Texts of at least this many bytes have their tokens counted before they are stored.
-const LONG: usize = 1 << 20;
+use super::texts::{Texts, list};
+use super::{BatchError, NoteBatch, RowKind, known_fields};
+use crate::{Enclosed, EventKind, NoteEvent, PatientLink, Record, StructuralText};
 
 /// Columns under construction.
 #[derive(Default)]
@@ -32,14 +21,7 @@ pub(super) struct Rows {
     version: Int64Builder,
     authored_at: Vec<Option<i64>>,
     event_kind: UInt8Builder,
-    text: StringBuilder,
-    text_bytes: usize,
-    starts: Vec<u32>,
-    ends: Vec<u32>,
-    kinds: Vec<u8>,
-    token_offsets: Vec<i32>,
-    sentences: UInt32Builder,
-    sentence_offsets: Vec<i32>,
+    texts: Texts,
     known_kind: UInt8Builder,
     known_value: StringBuilder,
     known_offsets: Vec<i32>,
@@ -75,10 +57,7 @@ impl Rows {
             }
         };
         let text = event.text.expose();
-        self.text_bytes += text.len();
-        if self.text_bytes > i32::MAX as usize {
-            return Err(ArrowError::InvalidArgumentError("the texts of a batch pass 2 GiB".into()).into());
-        }
+        self.texts.reserve(text.len())?;
         self.topic.append_value(&at.topic);
         self.partition.append_value(at.partition);
         self.offset.append_value(at.offset);
@@ -102,20 +81,7 @@ impl Rows {
         self.version.append_option(event.version);
         self.authored_at.push(event.authored_at);
         self.event_kind.append_value(event.kind as u8);
-        self.text.append_option((kind == RowKind::Note).then_some(text));
-        let first = self.starts.len();
-        self.token_offsets.push(first as i32);
-        if kind == RowKind::Note {
-            self.push_tokens(text);
-        }
-        self.sentence_offsets.push(self.sentences.len() as i32);
-        let tokens = Tokens {
-            starts: &self.starts[first..],
-            ends: &self.ends[first..],
-            kinds: &self.kinds[first..],
-        };
-        let sentences = &mut self.sentences;
-        sentence_ends(text, tokens, |end| sentences.append_value(end));
+        self.texts.push((kind == RowKind::Note).then_some(text));
         self.known_offsets.push(self.known_kind.len() as i32);
         for known in &event.known {
             self.known_kind.append_value(known.kind as u8);
@@ -124,32 +90,8 @@ impl Rows {
         Ok(())
     }
 
-    /// Adds the tokens of a text.
-    fn push_tokens(&mut self, text: &str) {
-        if text.len() > LONG {
-            // Tables that double as they grow would take three times the memory of their contents.
-            let tokens = count_tokens(text, usize::MAX);
-            self.starts.reserve(tokens);
-            self.ends.reserve(tokens);
-            self.kinds.reserve(tokens);
-        }
-        tokenize(text, |token| {
-            self.starts.push(token.span.start() as u32);
-            self.ends.push(token.span.end() as u32);
-            self.kinds.push(token.kind as u8);
-        });
-    }
-
     pub(super) fn finish(mut self) -> Result<NoteBatch, BatchError> {
-        let tokens = StructArray::try_new(
-            token_fields(),
-            vec![
-                Arc::new(UInt32Array::from(self.starts)) as ArrayRef,
-                Arc::new(UInt32Array::from(self.ends)),
-                Arc::new(UInt8Array::from(self.kinds)),
-            ],
-            None,
-        )?;
+        let [text, tokens, sentence_ends] = self.texts.finish()?;
         let known = StructArray::try_new(
             known_fields(),
             vec![
@@ -173,9 +115,9 @@ impl Rows {
             Arc::new(author.finish()),
             Arc::new(TimestampMillisecondArray::from(self.authored_at).with_timezone("UTC")),
             Arc::new(self.event_kind.finish()),
-            Arc::new(self.text.finish()),
-            list(self.token_offsets, Arc::new(tokens))?,
-            list(self.sentence_offsets, Arc::new(self.sentences.finish()))?,
+            text,
+            tokens,
+            sentence_ends,
             list(self.known_offsets, Arc::new(known))?,
             Arc::new(self.patient_authority.finish()),
         ];
@@ -191,15 +133,4 @@ impl Rows {
         }
         Ok(batch)
     }
-}
-
-fn list(mut offsets: Vec<i32>, values: ArrayRef) -> Result<ArrayRef, ArrowError> {
-    offsets.push(values.len() as i32);
-    let field = Arc::new(Field::new("item", values.data_type().clone(), false));
-    Ok(Arc::new(ListArray::try_new(
-        field,
-        OffsetBuffer::new(ScalarBuffer::from(offsets)),
-        values,
-        None,
-    )?))
 }

@@ -318,6 +318,10 @@ impl Tagger for Live {
         self.named.contains(&label)
     }
 
+    fn reads_plain_forms(&self) -> bool {
+        false
+    }
+
     fn prepare(&self) -> Result<Option<String>, String> {
         let mut seat = self.take();
         // A connection that works is kept for the first note.

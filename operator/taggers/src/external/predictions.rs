@@ -179,4 +179,8 @@ impl Tagger for External {
     fn is_trained_on(&self, label: LabelId) -> bool {
         self.labels.contains(&label)
     }
+
+    fn reads_plain_forms(&self) -> bool {
+        false
+    }
 }

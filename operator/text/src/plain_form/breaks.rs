@@ -1,0 +1,170 @@
+//! Joins numbers that a line end breaks: "555-01\n42", "MRN: 00451\n2233".
+//!
+//! Columns of results also have a number at the end of each line. So a number is joined only if it then has the
+//! shape of an identifier or a date and its first part alone is not one, or if a word such as "MRN" stands in
+//! front of it.
+
+use std::ops::Range;
+
+use super::edit::Edit;
+
+/// Most characters of a number on each side of the line end.
+const LONGEST: usize = 24;
+/// Most characters between a cue and its number.
+const CUE_GAP: usize = 4;
+
+/// Words in front of a number that identifies.
+const CUES: [&str; 30] = [
+    "mrn",
+    "ssn",
+    "nhs",
+    "phone",
+    "telephone",
+    "tel",
+    "fax",
+    "cell",
+    "mobile",
+    "pager",
+    "account",
+    "acct",
+    "id",
+    "no",
+    "number",
+    "record",
+    "chart",
+    "policy",
+    "member",
+    "passport",
+    "licence",
+    "license",
+    "medicare",
+    "sin",
+    "csn",
+    "encounter",
+    "accession",
+    "card",
+    "plan",
+    "hospital",
+];
+
+/// Returns the edits that remove the line ends, in order.
+pub(super) fn joins(text: &str) -> Vec<Edit> {
+    let bytes = text.as_bytes();
+    let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
+    let joined = |at: usize| {
+        let (before, after) = (bytes.get(..at)?, bytes.get(at + 1..)?);
+        let start = at - before.iter().rev().take_while(|byte| blank(byte)).count();
+        let end = at + 1 + after.iter().take_while(|byte| blank(byte)).count();
+        let first = Part::before(text, start)?;
+        let second = Part::after(text, end)?;
+        let whole = format!("{}{}", first.number, second.number);
+        let broken = is_identifier(&whole) && !is_identifier(first.number) && !is_identifier(second.number);
+        let cued = || {
+            is_digits(first.number)
+                && is_digits(second.number)
+                && whole.len() >= 6
+                && follows_cue(text, first.range.start)
+        };
+        (broken || cued()).then(|| Edit::remove(start..end))
+    };
+    memchr::memchr_iter(b'\n', bytes).filter_map(joined).collect()
+}
+
+/// The digits and signs of a number on one side of a line end.
+struct Part<'a> {
+    range: Range<usize>,
+    number: &'a str,
+}
+
+impl<'a> Part<'a> {
+    fn before(text: &'a str, end: usize) -> Option<Self> {
+        let bytes = text.as_bytes().get(..end)?;
+        let len = bytes
+            .iter()
+            .rev()
+            .take(LONGEST + 1)
+            .take_while(|byte| is_of_number(**byte))
+            .count();
+        Self::new(text, end - len..end)
+    }
+
+    fn after(text: &'a str, start: usize) -> Option<Self> {
+        let bytes = text.as_bytes().get(start..)?;
+        let len = bytes
+            .iter()
+            .take(LONGEST + 1)
+            .take_while(|byte| is_of_number(**byte))
+            .count();
+        // A full stop ends the sentence.
+        let stops = bytes
+            .get(..len)?
+            .iter()
+            .rev()
+            .take_while(|byte| **byte == b'.')
+            .count();
+        Self::new(text, start..start + len - stops)
+    }
+
+    fn new(text: &'a str, range: Range<usize>) -> Option<Self> {
+        let number = text.get(range.clone())?;
+        let letter = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
+        let bytes = text.as_bytes();
+        let within_word =
+            letter(range.start.checked_sub(1).and_then(|at| bytes.get(at))) || letter(bytes.get(range.end));
+        let fits = !number.is_empty() && number.len() <= LONGEST && !within_word;
+        fits.then_some(Self { range, number })
+    }
+}
+
+const fn is_of_number(byte: u8) -> bool {
+    byte.is_ascii_digit() || matches!(byte, b'-' | b'/' | b'.')
+}
+
+fn is_digits(number: &str) -> bool {
+    number.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Returns whether a number has the shape of a telephone number, a social security number, or a date.
+fn is_identifier(number: &str) -> bool {
+    let mut signs = number.bytes().filter(|byte| !byte.is_ascii_digit());
+    let Some(sign) = signs.next() else {
+        return false;
+    };
+    if !signs.all(|other| other == sign) {
+        return false;
+    }
+    let groups: Vec<usize> = number.split(char::from(sign)).map(str::len).collect();
+    let phone = matches!(
+        (sign, groups.as_slice()),
+        (b'-' | b'.', [3, 3, 4]) | (b'-', [3, 4] | [1, 3, 3, 4] | [4, 3, 3] | [3, 3, 3])
+    );
+    let social_security = sign == b'-' && matches!(*groups, [3, 2, 4]);
+    phone || social_security || matches!(*groups, [1 | 2, 1 | 2, 4] | [4, 2, 2])
+}
+
+/// Returns whether a cue stands in front of this byte, with at most a few signs between them.
+fn follows_cue(text: &str, at: usize) -> bool {
+    let Some(before) = text.get(..at) else {
+        return false;
+    };
+    let gap = before
+        .bytes()
+        .rev()
+        .take(CUE_GAP)
+        .take_while(|byte| matches!(byte, b' ' | b':' | b'#' | b'.' | b'=' | b'-'))
+        .count();
+    let Some(before) = before.get(..at - gap) else {
+        return false;
+    };
+    if text.get(at - gap..at).is_some_and(|gap| gap.contains('#')) {
+        return true;
+    }
+    let len = before
+        .bytes()
+        .rev()
+        .take(CUES.len())
+        .take_while(u8::is_ascii_alphabetic)
+        .count();
+    let word = before.get(before.len() - len..).unwrap_or_default();
+    CUES.iter().any(|cue| word.eq_ignore_ascii_case(cue))
+}
