@@ -9,6 +9,8 @@ for member in ssvm mira naive-bayes; do
   lethe crossval $member --train gold.jsonl --folds 3 --out cv/$member
   lethe annotate --member models/$member --input gold-test.jsonl --output predicted/$member.jsonl
 done
+# Rules are not trained: they predict the documents as they are.
+lethe crossval gazetteer --train gold.jsonl --out cv/gazetteer
 
 # The whole elimination path, as a table and as a page.
 lethe ensemble prune gold.jsonl cv/ssvm cv/mira cv/naive-bayes --models models/ --html prune.html --svg prune.svg
@@ -21,6 +23,7 @@ lethe ensemble prune gold.jsonl cv/ssvm cv/mira cv/naive-bayes --always-redact s
 
 # A bundle of the chosen members.
 lethe ensemble fit voting-pruned gold.jsonl cv/ssvm cv/mira cv/naive-bayes --models models/ --union-rule known --out bundle/
+lethe ensemble fit voting-pruned gold.jsonl cv/ssvm cv/mira cv/gazetteer --models models/ --models gazetteer=gazetteer --keep gazetteer --out bundle-gazetteer/
 lethe ensemble fit voting-pruned gold.jsonl cv/ssvm cv/mira cv/naive-bayes --models models/ --costs costs.json --every-set --measure f2 --floor characters:0.5 --ceiling 10000 --labels i2b2-2014 --rename names.toml --only ssvm --only mira --keep ssvm --out bundle-f2/
 lethe ensemble fit voting gold.jsonl cv/ssvm cv/mira cv/naive-bayes --models models/ --by-category --solo-min-scores --require-corroboration --always-redact naive-bayes --union-rule pattern --always-min-score 0.6 --overlap --redact-uncovered --out bundle-by-category/
 lethe ensemble fit decision-templates gold.jsonl cv/ssvm cv/mira cv/naive-bayes --models models/ --seed 3 --out bundle-templates/

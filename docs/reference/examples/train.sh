@@ -25,6 +25,7 @@ lethe synthesise --institutes summit --notes 60 --seed 7 --out gold.jsonl
 lethe synthesise --institutes cedar --notes 20 --names names.tsv --negatives 0.2 --noise typing --out gold-test.jsonl
 # Text of one kind, and text without it for training, to test a model on a kind that it has not seen.
 lethe synthesise --kinds consultation,telephone --notes 10 --out spoken.jsonl
+lethe synthesise --disguise zero-width,lookalikes --notes 10 --out disguised.jsonl
 lethe synthesise --without-kinds consultation,telephone --notes 20 --out written.jsonl
 # Into clinical text of your own, and as a stream's events.
 lethe annotate --input gold-test.jsonl --output text.jsonl
@@ -39,6 +40,7 @@ lethe crossval mira --train gold.jsonl --folds 3 --rename names.toml --hold-out 
 
 # Predictions against gold.
 lethe annotate --member models/ssvm --input gold-test.jsonl --output found.jsonl
+lethe annotate --member gazetteer --labels i2b2-2014 --input gold-test.jsonl --output listed.jsonl
 lethe evaluate gold-test.jsonl ssvm=found.jsonl --html report.html
 lethe evaluate gold-test.jsonl ssvm=found.jsonl --html report.html --no-contexts --train gold.jsonl --resamples 500 --seed 3
 lethe evaluate gold-test.jsonl found.jsonl --labels i2b2-2014 --beta 1 --json > report.json

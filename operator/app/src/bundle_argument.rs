@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use lethe_core::nearest;
 use lethe_ensemble::{BundleManifest, Versions};
+use lethe_members::ModelConfig;
+use lethe_members::registry::{MemberConfig, default_rules};
 
 use crate::exit::usage;
 
@@ -93,6 +95,34 @@ pub(crate) fn model_argument(named: &Path) -> anyhow::Result<PathBuf> {
     )))
 }
 
+/// Returns the member that an argument names: a rule by its kind, with its default settings; a TOML file with the
+/// keys of a member, as `engine.members` has them; or a trained model, as [`model_argument`].
+///
+/// # Errors
+/// A usage error.
+pub(crate) fn member_argument(named: &Path) -> anyhow::Result<MemberConfig> {
+    let rules = default_rules();
+    let name =
+        |config: &MemberConfig| matches!(config, MemberConfig::Rule(rule) if Path::new(rule.name()) == named);
+    if let Some(rule) = rules.into_iter().find(name) {
+        return Ok(rule);
+    }
+    if named.extension().is_none_or(|extension| extension != "toml") {
+        let path = model_argument(named)?;
+        return Ok(MemberConfig::Model(ModelConfig { path, name: None }));
+    }
+    let refused = |problem: &dyn std::fmt::Display| usage(format!("{}: {problem}", named.display()));
+    let text = std::fs::read_to_string(named).map_err(|error| refused(&error))?;
+    let mut table: toml::Table = text.parse().map_err(|error| refused(&error))?;
+    // A path is relative to the file, as in a configuration.
+    if let (Some(toml::Value::String(path)), Some(folder)) = (table.get_mut("path"), named.parent()) {
+        *path = folder.join(&*path).to_string_lossy().into_owned();
+    }
+    table
+        .try_into()
+        .map_err(|error: toml::de::Error| refused(&error.message()))
+}
+
 /// Returns the current version of a folder of versions, and any other folder unchanged.
 fn current(folder: &Path) -> PathBuf {
     Versions::of(folder)
@@ -151,6 +181,22 @@ mod tests {
             let folder = model_argument(Path::new(named)).unwrap();
             assert!(lethe_learn::Manifest::read(&folder).is_ok(), "{named}");
         }
+    }
+
+    #[test]
+    fn a_member_is_named_by_its_kind_by_a_file_or_by_its_model() {
+        let rule = member_argument(Path::new("gazetteer")).unwrap();
+        assert!(rule.path().is_none());
+        let model = member_argument(Path::new("en-fast/ssvm")).unwrap();
+        assert!(model.path().is_some_and(|path| path.ends_with("ssvm")));
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("wards.toml");
+        std::fs::write(&file, "kind = \"phrases\"\npath = \"wards.dict\"\n").unwrap();
+        let phrases = member_argument(&file).unwrap();
+        assert_eq!(phrases.path(), Some(&*folder.path().join("wards.dict")));
+        std::fs::write(&file, "kind = \"phrases\"\nfile = \"wards.dict\"\n").unwrap();
+        let why = member_argument(&file).unwrap_err().to_string();
+        assert!(why.contains("wards.toml") && why.contains("file"), "{why}");
     }
 
     #[test]

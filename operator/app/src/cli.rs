@@ -32,7 +32,8 @@ pub(crate) use erase::EraseArgs;
 pub(crate) use files::{ExplainArgs, NoteArgs, ProfileArgs, RedactArgs, ReportArgs, ShowNoteArgs};
 pub(crate) use init::{InitArgs, InitPolicy, InitSource};
 pub(crate) use learn::{
-    CrossvalArgs, EvaluateArgs, FoldUnit, LearningArgs, NoiseKind, SynthesiseArgs, SynthesisedForm, TrainArgs,
+    CrossvalArgs, DisguiseKind, EvaluateArgs, FoldUnit, LearningArgs, NoiseKind, SynthesiseArgs,
+    SynthesisedForm, TrainArgs,
 };
 pub(crate) use publish::PublishDatasetArgs;
 pub(crate) use replay::ReplayArgs;
@@ -341,10 +342,13 @@ pub(crate) struct AnnotateArgs {
     /// Use the members and policy of this configuration instead of the defaults
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Annotate with only this trained model, with its own labels and unchanged spans: its folder, or
-    /// BUNDLE/MEMBER
-    #[arg(long, value_name = "MODEL", conflicts_with = "config")]
+    /// Annotate with only this member and unchanged spans: the folder of a trained model, BUNDLE/MEMBER, a rule such as
+    /// `gazetteer`, or a TOML file with the keys of any member
+    #[arg(long, value_name = "MEMBER", conflicts_with = "config")]
     pub(crate) member: Option<PathBuf>,
+    /// The label set of that member; by default a model's own, else `i2b2-2014`
+    #[arg(long, value_name = "SET", requires = "member")]
+    pub(crate) labels: Option<String>,
     /// Use the members, vote and labels of a bundle: the name of a built-in one, or its folder
     #[arg(long, value_name = "BUNDLE", conflicts_with_all = ["config", "member"])]
     pub(crate) bundle: Option<PathBuf>,

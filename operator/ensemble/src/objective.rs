@@ -24,7 +24,7 @@ pub struct Objective {
 }
 
 /// A measure. Written `f1`, `f2`, `f0.5`, `precision`: over strict counts; `characters:f2`: over characters,
-/// covered or not.
+/// covered or not; `documents`: over documents, with a leak or without.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Measure {
@@ -33,11 +33,14 @@ pub enum Measure {
     F(f64),
     /// The same over characters, whatever label and boundaries: redacted characters against gold characters.
     CharactersF(f64),
+    /// The share of documents with identifiers in which none leaks, whatever the labels. It does not see what is
+    /// redacted in vain.
+    Documents,
     /// Precision; without a floor it keeps only the spans on which all members agree, and leaks the rest.
     Precision,
 }
 
-/// The minimum recall. Written `characters:0.99`, `spans:0.95`.
+/// The minimum recall. Written `characters:0.99`, `spans:0.95`, `documents:0.9`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Floor {
@@ -45,6 +48,8 @@ pub enum Floor {
     Characters(f64),
     /// Gold spans that are found with label, start and end.
     Spans(f64),
+    /// Documents with gold spans in which none leaks.
+    Documents(f64),
 }
 
 /// Why a measure or a floor could not be read.
@@ -53,11 +58,11 @@ pub enum Floor {
 pub enum ObjectiveError {
     /// The text is not a measure.
     #[error(
-        "`{0}` is not a measure; write `f1`, `f` and another weight of recall above 0, `characters:f1`, or `precision`"
+        "`{0}` is not a measure; write `f1`, `f` and another weight of recall above 0, `characters:f1`, `documents`, or `precision`"
     )]
     Measure(String),
     /// The text is not a floor.
-    #[error("`{0}` is not a floor; write `characters:` or `spans:` and a share from 0 to 1")]
+    #[error("`{0}` is not a floor; write `characters:`, `spans:` or `documents:` and a share from 0 to 1")]
     Floor(String),
 }
 
@@ -75,6 +80,7 @@ impl Measure {
             Self::F(1.0) => tally.f1(),
             Self::F(beta) => tally.f_beta(beta),
             Self::CharactersF(beta) => tally.character_f_beta(beta),
+            Self::Documents => tally.intact_documents(),
             Self::Precision => tally.precision(),
         }
     }
@@ -86,6 +92,7 @@ impl Floor {
         let (least, recall) = match self {
             Self::Characters(least) => (least, tally.character_recall()),
             Self::Spans(least) => (least, tally.recall()),
+            Self::Documents(least) => (least, tally.intact_documents()),
         };
         (least - recall).max(0.0)
     }
@@ -143,6 +150,7 @@ impl fmt::Display for Measure {
         match self {
             Self::F(beta) => write!(f, "f{beta}"),
             Self::CharactersF(beta) => write!(f, "characters:f{beta}"),
+            Self::Documents => f.write_str("documents"),
             Self::Precision => f.write_str("precision"),
         }
     }
@@ -152,8 +160,10 @@ impl FromStr for Measure {
     type Err = ObjectiveError;
 
     fn from_str(written: &str) -> Result<Self, ObjectiveError> {
-        if written == "precision" {
-            return Ok(Self::Precision);
+        match written {
+            "precision" => return Ok(Self::Precision),
+            "documents" => return Ok(Self::Documents),
+            _ => {}
         }
         let (of, figure): (fn(f64) -> Self, _) = match written.strip_prefix("characters:") {
             Some(figure) => (Self::CharactersF, figure),
@@ -171,6 +181,7 @@ impl fmt::Display for Floor {
         match self {
             Self::Characters(least) => write!(f, "characters:{least}"),
             Self::Spans(least) => write!(f, "spans:{least}"),
+            Self::Documents(least) => write!(f, "documents:{least}"),
         }
     }
 }
@@ -186,6 +197,7 @@ impl FromStr for Floor {
             _ if !(0.0..=1.0).contains(&least) => Err(wrong()),
             "characters" => Ok(Self::Characters(least)),
             "spans" => Ok(Self::Spans(least)),
+            "documents" => Ok(Self::Documents(least)),
             _ => Err(wrong()),
         }
     }
@@ -244,6 +256,8 @@ mod tests {
             covered,
             marked: 100,
             characters: 100,
+            documents: 10,
+            intact: hits,
         }
     }
 
@@ -277,10 +291,10 @@ mod tests {
 
     #[test]
     fn measures_and_floors_are_read_as_they_are_written_and_nonsense_is_refused() {
-        for written in ["f1", "f2", "f0.5", "precision"] {
+        for written in ["f1", "f2", "f0.5", "documents", "precision"] {
             assert_eq!(written.parse::<Measure>().unwrap().to_string(), written);
         }
-        for written in ["characters:0.99", "spans:1"] {
+        for written in ["characters:0.99", "spans:1", "documents:0.9"] {
             assert_eq!(written.parse::<Floor>().unwrap().to_string(), written);
         }
         for wrong in ["", "f", "f0", "f-1", "fnan", "recall"] {

@@ -18,6 +18,10 @@ pub struct Tally {
     pub marked: u64,
     /// Gold characters.
     pub characters: u64,
+    /// Documents with gold spans.
+    pub documents: u64,
+    /// Those of them in which every gold letter and digit is within a decided span: no identifier leaks.
+    pub intact: u64,
 }
 
 impl Tally {
@@ -53,6 +57,16 @@ impl Tally {
             1.0
         } else {
             ratio(self.covered, self.characters)
+        }
+    }
+
+    /// Returns the share of documents with gold spans in which no letter or digit of them leaks; 1 if there are
+    /// none.
+    pub fn intact_documents(&self) -> f64 {
+        if self.documents == 0 {
+            1.0
+        } else {
+            ratio(self.intact, self.documents)
         }
     }
 

@@ -33,13 +33,14 @@ pub struct VoteIndex {
     gold: Vec<u64>,
     /// Characters that gold marks.
     characters: u64,
-    documents: usize,
+    /// Letters and digits that gold marks in each document, and whether it has gold spans.
+    words: Vec<(u64, bool)>,
 }
 
 /// All spans of one label that the same members predicted with the same scores, and that overlap no other.
 #[derive(Clone, Debug)]
 struct LoneSpans {
-    /// The document's row if scores count, else 0.
+    /// The document's row.
     row: usize,
     members: u64,
     scores: ScoreBits,
@@ -59,6 +60,8 @@ struct Weight {
     characters: u64,
     /// Gold characters, whatever the label.
     gold: u64,
+    /// Those of them that are letters and digits.
+    words: u64,
 }
 
 /// Spans connected by overlaps, with offsets from the beginning of the first.
@@ -97,7 +100,7 @@ impl VoteIndex {
             clusters: Vec::new(),
             gold: vec![0; predictions.labels.labels().len()],
             characters: 0,
-            documents: predictions.documents.len(),
+            words: Vec::with_capacity(predictions.documents.len()),
         };
         let mut lone = BTreeMap::new();
         for (row, document) in predictions.documents.iter().enumerate() {
@@ -106,14 +109,12 @@ impl VoteIndex {
                 vote_index.gold[usize::from(annotation.label.0)] += 1;
             }
             let bytes = classes(&document.text, gold);
-            vote_index.characters += weigh(&bytes).gold;
+            let whole = weigh(&bytes);
+            vote_index.characters += whole.gold;
+            vote_index.words.push((whole.words, !gold.is_empty()));
             let row_predictions = predictions.row(row);
             let candidates = candidates(&row_predictions);
-            let (row, row_predictions) = if graded {
-                (row, &row_predictions[..])
-            } else {
-                (0, &[][..])
-            };
+            let row_predictions = if graded { &row_predictions[..] } else { &[][..] };
             for group in groups(&candidates) {
                 vote_index.take(row, group, &bytes, gold, row_predictions, &mut lone);
             }
@@ -196,7 +197,17 @@ impl VoteIndex {
     /// Returns the results of the vote of these members. Other members have no predictions.
     pub fn tally(&self, voting: &Voting, members: MemberSet) -> Tally {
         let mut all = Weight::default();
-        self.decide(voting, members, |_, weight| all.add(weight));
+        let mut words = vec![0; self.words.len()];
+        self.decide(voting, members, |row, _, weight| {
+            all.add(weight);
+            words[row] += weight.words;
+        });
+        let with_gold = || {
+            words
+                .iter()
+                .zip(&self.words)
+                .filter(|(_, (_, has_gold))| *has_gold)
+        };
         Tally {
             hits: all.hits,
             predicted: all.spans,
@@ -204,6 +215,9 @@ impl VoteIndex {
             covered: all.gold,
             marked: all.characters,
             characters: self.characters,
+            documents: with_gold().count() as u64,
+            // Decided spans do not overlap.
+            intact: with_gold().filter(|(found, (gold, _))| *found == gold).count() as u64,
         }
     }
 
@@ -217,7 +231,7 @@ impl VoteIndex {
                 ..Counts::default()
             })
             .collect();
-        self.decide(voting, members, |label, weight| {
+        self.decide(voting, members, |_, label, weight| {
             let counts = &mut counts[usize::from(label.0)];
             counts.hits += weight.hits;
             counts.missed -= weight.hits;
@@ -239,13 +253,13 @@ impl VoteIndex {
         used
     }
 
-    fn decide(&self, voting: &Voting, members: MemberSet, mut found: impl FnMut(LabelId, Weight)) {
+    fn decide(&self, voting: &Voting, members: MemberSet, mut found: impl FnMut(usize, LabelId, Weight)) {
         let corroborated = self.corroborated(voting, members);
         let is_corroborated = |row: usize| corroborated.as_ref().is_none_or(|rows| rows[row]);
         for one in &self.lone {
             let scores = is_corroborated(one.row).then_some(one.scores.as_slice());
             if passes(voting, one.members, scores, members, one.label) {
-                found(one.label, one.weight);
+                found(one.row, one.label, one.weight);
             }
         }
         let mut scratch = Scratch::default();
@@ -255,7 +269,7 @@ impl VoteIndex {
                 members,
                 is_corroborated(cluster.row),
                 &mut scratch,
-                &mut found,
+                &mut |label, weight| found(cluster.row, label, weight),
             );
         }
     }
@@ -265,7 +279,7 @@ impl VoteIndex {
     fn corroborated(&self, voting: &Voting, members: MemberSet) -> Option<Vec<bool>> {
         let mut rows = voting
             .require_corroboration
-            .then(|| vec![false; self.documents])?;
+            .then(|| vec![false; self.words.len()])?;
         for one in &self.lone {
             rows[one.row] |= passes(voting, one.members, None, members, one.label);
         }
@@ -283,6 +297,7 @@ impl Weight {
         self.hits += other.hits;
         self.characters += other.characters;
         self.gold += other.gold;
+        self.words += other.words;
     }
 }
 
@@ -466,6 +481,7 @@ fn weigh(bytes: &[u8]) -> Weight {
     Weight {
         characters: with(FIRST),
         gold: with(FIRST | GOLD),
+        words: with(FIRST | GOLD | WORD),
         ..Weight::default()
     }
 }

@@ -12,6 +12,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::model::{ModelConfig, OpenError};
 use crate::predict::PredictError;
+use crate::registry::{BuildError, MemberConfig};
 
 /// Documents per batch.
 const CHUNK: usize = 64;
@@ -37,12 +38,35 @@ pub enum CostError {
     /// The model cannot be used.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// A member that is not a model cannot be used.
+    #[error(transparent)]
+    Build(Box<BuildError>),
     /// The documents do not form a batch.
     #[error(transparent)]
     Predict(#[from] PredictError),
     /// There are no documents to measure on.
     #[error("no document has tokens for measuring the cost of members")]
     Empty,
+}
+
+/// Measures the cost of any member on these documents.
+///
+/// # Errors
+/// [`CostError`].
+pub fn of_member(
+    config: &MemberConfig,
+    labels: &LabelSet,
+    dictionary: &Arc<Dictionary>,
+    documents: &[Document],
+) -> Result<Spent, CostError> {
+    match config {
+        MemberConfig::Model(model) => of_model(&model.path, labels, dictionary, documents),
+        other => {
+            let member = other.build(labels, dictionary);
+            let member = member.map_err(|error| CostError::Build(Box::new(error)))?;
+            of(member.as_ref(), None, documents)
+        }
+    }
 }
 
 /// Measures the cost of a trained model on these documents.

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use lethe_core::{LabelSet, Tagger};
@@ -117,6 +118,34 @@ impl MemberConfig {
         })
     }
 
+    /// Returns the folder or file that the member reads, if it reads one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Rule(RuleConfig::Phrases(config)) => Some(&config.path),
+            Self::Rule(_) => None,
+            Self::Model(config) => Some(&config.path),
+            #[cfg(feature = "transformer")]
+            Self::Transformer(config) => Some(&config.path),
+        }
+    }
+
+    /// Returns the member under this name in votes and audit.
+    ///
+    /// # Errors
+    /// The name that it has, if its kind has only one.
+    pub fn named(mut self, name: &str) -> Result<Self, String> {
+        match &mut self {
+            Self::Rule(RuleConfig::External(config)) => config.name = name.to_owned(),
+            Self::Rule(RuleConfig::Phrases(config)) => config.name = name.to_owned(),
+            Self::Rule(rule) if rule.name() != name => return Err(rule.name().to_owned()),
+            Self::Rule(_) => {}
+            Self::Model(config) => config.name = Some(name.to_owned()),
+            #[cfg(feature = "transformer")]
+            Self::Transformer(config) => config.name = name.to_owned(),
+        }
+        Ok(self)
+    }
+
     /// Returns the member's identity for the fingerprint of a configuration: its settings, and the digest of
     /// the files that it reads, so that another model under the same path is another member.
     ///
@@ -128,6 +157,14 @@ impl MemberConfig {
             digest: self.digest()?,
         })
     }
+}
+
+/// Returns the files of a checkpoint that a `transformer` reads; none in a program without transformers.
+pub const fn checkpoint_files() -> &'static [&'static str] {
+    #[cfg(feature = "transformer")]
+    return &lethe_neural::transformer::FILES;
+    #[cfg(not(feature = "transformer"))]
+    &[]
 }
 
 /// Returns the rule members with their default settings, in the order of their votes: the most precise first.

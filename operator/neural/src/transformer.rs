@@ -29,7 +29,7 @@ use labels::{Answer, Tags};
 use pieces::{Pieces, answers};
 use windows::windows;
 
-pub use checkpoint::TransformerError;
+pub use checkpoint::{FILES, TransformerError};
 
 /// Settings of a `transformer` member.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]

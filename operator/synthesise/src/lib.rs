@@ -12,6 +12,7 @@ mod carrier;
 mod cast;
 mod chance;
 mod data;
+mod disguise;
 mod institute;
 mod kind;
 mod noise;
@@ -26,12 +27,16 @@ use lethe_corpus::Document;
 
 use carrier::Carrier;
 use chance::Chance;
+pub use disguise::Disguise;
 use institute::Institute;
 pub use institute::{InstituteError, institutes, kinds};
 pub use noise::Noise;
 pub use registry::HELD_OUT;
 pub use template::TemplateError;
 use write::Writer;
+
+/// What sets the choices of disguises apart from those of the text.
+const DISGUISES: u64 = 1 << 40;
 
 /// The settings of the generator.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +51,9 @@ pub struct Settings {
     pub negatives: f64,
     /// The noise that is added to documents.
     pub noise: Noise,
+    /// How identifiers are disguised, each in one of these ways; empty for not at all. The documents are the same
+    /// otherwise.
+    pub disguises: Vec<Disguise>,
     /// Names that replace the institutes' own; empty for none.
     pub names: Vec<Name>,
 }
@@ -163,6 +171,9 @@ impl Generator {
             writer.document()
         };
         self.settings.noise.lie_on(&mut page, &mut writer.into_chance());
+        // A source of its own, so that nothing else changes.
+        let mut chance = Chance::new(self.settings.seed.wrapping_add(DISGUISES), number);
+        disguise::disguise(&mut page, &self.settings.disguises, &mut chance);
         let id = format!("{}-{number:06}", institute.id);
         Some(page.finish(id.clone(), Some(id)))
     }
@@ -179,6 +190,7 @@ mod tests {
             kinds: Kinds::All,
             negatives: 0.1,
             noise: Noise::USUAL,
+            disguises: Vec::new(),
             names: Vec::new(),
         }
     }
@@ -246,6 +258,25 @@ mod tests {
                 document.id
             );
         }
+    }
+
+    #[test]
+    fn disguised_documents_have_the_same_identifiers_in_the_same_text() {
+        let documents = |disguises| {
+            let settings = Settings {
+                disguises,
+                ..settings(&["cedar"])
+            };
+            let generator = Generator::new(settings, &[]).unwrap();
+            (0..40).filter_map(|n| generator.document(n)).collect::<Vec<_>>()
+        };
+        let bare = |text: &str| text.replace('\u{ad}', "");
+        let (plain, disguised) = (documents(Vec::new()), documents(vec![Disguise::SoftHyphens]));
+        for (plain, disguised) in plain.iter().zip(&disguised) {
+            assert_eq!(bare(&disguised.text), plain.text);
+            assert_eq!(disguised.marks.len(), plain.marks.len());
+        }
+        assert!(disguised.iter().any(|document| document.text.contains('\u{ad}')));
     }
 
     #[test]

@@ -323,6 +323,7 @@ mod tests {
             kinds,
             negatives: 0.0,
             noise: Noise::NONE,
+            disguises: Vec::new(),
             names: Vec::new(),
         };
         let mut writer = Writer::new(&institute, &[], &settings, Chance::new(1, 1));

@@ -47,7 +47,8 @@ pub(crate) struct PredictionArgs {
     /// The label set: a built-in one (i2b2-2014, meddocan) or a file. By default the built-in set that has all labels
     #[arg(long, value_name = "SET")]
     pub(crate) labels: Option<String>,
-    /// A member's model, NAME=DIR, or a folder with one model per member, by name. Its cost is measured
+    /// A member, NAME=MEMBER, or a folder with one model per member, by name. MEMBER is the folder of a model, a rule
+    /// (`gazetteer=gazetteer`), or a TOML file with the keys of any member. Its cost is measured
     #[arg(long = "models", value_name = "DIR")]
     pub(crate) models: Vec<String>,
     /// Costs of members, from an earlier report of `prune --json`; nothing is measured again
@@ -59,10 +60,11 @@ pub(crate) struct PredictionArgs {
 #[derive(Args)]
 pub(crate) struct ObjectiveArgs {
     /// The measure to maximise: `f1`, `f2` (recall counts twice), `precision`; `characters:f2` scores characters
-    /// regardless of label
+    /// regardless of label; `documents` is the share of documents with identifiers in which none leaks
     #[arg(long, value_name = "MEASURE", default_value = "f1")]
     pub(crate) measure: Measure,
-    /// The minimum recall: `characters:0.99` of the gold PHI characters, `spans:0.95` of the gold spans
+    /// The minimum recall: `characters:0.99` of the gold PHI characters, `spans:0.95` of the gold spans,
+    /// `documents:0.9` of the documents without a leak
     #[arg(long, value_name = "FLOOR")]
     pub(crate) floor: Option<Floor>,
     /// The maximum cost of all members together, in µs per token on one core; needs --models or --costs. A fitted

@@ -6,6 +6,9 @@ use clap::{Args, ValueEnum};
 
 #[derive(Args)]
 pub(crate) struct TrainArgs {
+    /// The member to train
+    #[arg(value_name = "MEMBER", value_parser = members())]
+    pub(crate) member: String,
     #[command(flatten)]
     pub(crate) learning: LearningArgs,
     /// Documents for model selection, instead of a share of --train
@@ -21,6 +24,10 @@ pub(crate) struct TrainArgs {
 
 #[derive(Args)]
 pub(crate) struct CrossvalArgs {
+    /// The member to train in each fold (`crf`), or one that is not trained: a rule (`gazetteer`), or a TOML file with the
+    /// keys of any member, such as a transformer. That one predicts all documents as it is
+    #[arg(value_name = "MEMBER")]
+    pub(crate) member: String,
     #[command(flatten)]
     pub(crate) learning: LearningArgs,
     /// The number of folds
@@ -76,6 +83,10 @@ pub(crate) struct SynthesiseArgs {
     /// Changes to the documents: some of each (`usual`), none (`none`), or one kind in all of them
     #[arg(long, default_value = "usual")]
     pub(crate) noise: NoiseKind,
+    /// Disguise every identifier, in one of these ways: to test whether it is still found. The documents are
+    /// otherwise those of the same seed
+    #[arg(long, value_name = "WAY", value_delimiter = ',')]
+    pub(crate) disguise: Vec<DisguiseKind>,
     /// The random seed; the same seed gives the same documents, byte for byte
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
@@ -101,6 +112,24 @@ pub(crate) enum NoiseKind {
     Typing,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DisguiseKind {
+    /// Characters without width within words and numbers
+    ZeroWidth,
+    /// Cyrillic letters that look like Latin ones
+    Lookalikes,
+    /// Full-width letters and digits
+    FullWidth,
+    /// A blank between all letters or digits
+    Spaced,
+    /// Soft hyphens within words
+    SoftHyphens,
+    /// A line end within a number
+    LineBreaks,
+    /// Entities of HTML
+    Entities,
+}
+
 fn institutes() -> clap::builder::PossibleValuesParser {
     clap::builder::PossibleValuesParser::new(lethe_synthesise::institutes())
 }
@@ -121,9 +150,6 @@ fn share(text: &str) -> Result<f64, String> {
 /// Options that training and cross-validation share.
 #[derive(Args)]
 pub(crate) struct LearningArgs {
-    /// The member to train
-    #[arg(value_name = "MEMBER", value_parser = members())]
-    pub(crate) member: String,
     /// Documents with gold spans: JSON lines, i2b2 XML or brat, a file or a folder; for `pos`, lines of word,
     /// tab, tag
     #[arg(long, value_name = "GOLD", required = true)]

@@ -1,15 +1,17 @@
 //! `lethe annotate`: adds `spans` to documents.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use lethe_connectors::files::{Documents, DocumentsConfig};
-use lethe_core::{Action, Carried, Decision, Engine, Merging, Redactor, Span, Voting};
+use lethe_core::{Action, Carried, Decision, Engine, LabelSet, Merging, Redactor, Span, Voting};
+use lethe_dictionaries::Dictionary;
+use lethe_members::registry::MemberConfig;
 use serde_json::{Value, json};
 
 use super::documents::{built, cores, create, process};
-use crate::bundle_argument::model_argument;
+use crate::bundle_argument::member_argument;
 use crate::cli::{AnnotateArgs, EngineArgs, OffsetUnit};
+use crate::config::label_set;
 use crate::exit::usage;
 use crate::interrupt;
 use crate::progress::Progress;
@@ -17,7 +19,7 @@ use crate::progress::Progress;
 /// Annotates documents.
 pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<()> {
     let engine = match &args.member {
-        Some(folder) => alone(&model_argument(folder)?)?,
+        Some(named) => alone(&member_argument(named)?, args.labels.as_deref())?,
         None => {
             let (config, bundle) = (args.config.clone(), args.bundle.clone());
             built(&EngineArgs {
@@ -48,15 +50,25 @@ pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns an engine that runs only one trained model and leaves its predictions unchanged.
-fn alone(folder: &Path) -> anyhow::Result<Arc<Engine>> {
-    let model = lethe_members::open(folder, None).map_err(usage)?;
-    let labels = model.labels;
+/// Returns an engine that runs only one member and leaves its predictions unchanged. A model has labels of its own.
+fn alone(config: &MemberConfig, labels: Option<&str>) -> anyhow::Result<Arc<Engine>> {
+    let (labels, member) = match (config, labels) {
+        (MemberConfig::Model(model), None) => {
+            let model = lethe_members::open(&model.path, None).map_err(usage)?;
+            (model.labels, model.member)
+        }
+        (config, named) => {
+            let labels =
+                named.map_or_else(|| Ok(LabelSet::i2b2_2014()), |named| label_set(named, "--labels"))?;
+            let member = config.build(&labels, &Dictionary::builtin()).map_err(usage)?;
+            (Arc::new(labels), member)
+        }
+    };
     let redactor = Redactor::new(&labels, Action::default(), Carried::default());
     let merging = Merging::none(&labels);
     Ok(Arc::new(Engine::new(
         labels,
-        vec![model.member],
+        vec![member],
         Arc::new(Voting::default()),
         merging,
         redactor,

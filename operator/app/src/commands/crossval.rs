@@ -3,16 +3,21 @@
 //! Folds are independent, and each writes its predictions as a file that is either complete or missing, so
 //! that an interrupted run continues with the missing ones.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Context as _;
+use lethe_core::LabelSet;
 use lethe_corpus::{Counts, Document, Folds, Group, Split, folds, hold_out, write_jsonl};
+use lethe_dictionaries::Dictionary;
+use lethe_members::registry::MemberConfig;
 use lethe_members::{Job, TrainError, predict};
 use serde::{Deserialize, Serialize};
 
 use super::learning::{Passes, read, settings};
+use crate::bundle_argument::member_argument;
 use crate::cli::{CrossvalArgs, FoldUnit};
 use crate::exit::usage;
 use crate::interrupt;
@@ -33,20 +38,23 @@ struct Plan {
 /// Cross-validates a member.
 pub(crate) fn run(args: &CrossvalArgs) -> anyhow::Result<()> {
     let learning = &args.learning;
-    if learning.member == lethe_members::POS {
+    if args.member == lethe_members::POS {
         return Err(usage(
             "`pos` predicts no spans; train it, and cross-validate a member with --set features.pos=DIR",
         ));
     }
     interrupt::end_at_once("run the same command again to continue; finished folds are kept");
     let documents = read(&learning.train, learning.rename.as_deref())?;
+    if !lethe_members::kinds().contains(&&*args.member) {
+        return as_it_is(args, &documents);
+    }
     let (group, by) = match args.by {
         FoldUnit::Document => (Group::Document, "document"),
         FoldUnit::Patient => (Group::Patient, "patient"),
     };
     let parts = folds(&documents, usize::from(args.folds), group, learning.seed).map_err(usage)?;
     let plan = Plan {
-        member: learning.member.clone(),
+        member: args.member.clone(),
         folds: args.folds,
         by: by.to_owned(),
         seed: learning.seed,
@@ -85,6 +93,63 @@ pub(crate) fn run(args: &CrossvalArgs) -> anyhow::Result<()> {
         together.precision(),
         together.recall(),
         together.f1(),
+        path.display()
+    );
+    Ok(())
+}
+
+/// Predicts the documents with a member that is not trained.
+fn as_it_is(args: &CrossvalArgs, documents: &[Document]) -> anyhow::Result<()> {
+    let named = Path::new(&args.member);
+    let trained = named.join("member.toml");
+    if trained.exists() {
+        return Err(usage(format!(
+            "{}: is a trained model, which may have seen these documents; name its kind to train it in each fold",
+            trained.display()
+        )));
+    }
+    let config = member_argument(named).map_err(|error| {
+        usage(format!(
+            "{error}; a member that is trained is one of {}",
+            lethe_members::kinds().join(", ")
+        ))
+    })?;
+    if matches!(config, MemberConfig::Model(_)) {
+        return Err(usage(format!(
+            "`{}`: is a trained model; name its kind to train it in each fold",
+            args.member
+        )));
+    }
+    let names: BTreeSet<&str> = documents
+        .iter()
+        .flat_map(|document| &document.marks)
+        .map(|mark| &*mark.label)
+        .collect();
+    let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+    let labels = LabelSet::built_in_with(&names).ok_or_else(|| {
+        usage(format!(
+            "the gold labels ({}) are of no built-in label set ({}); use `--rename`",
+            names.join(", "),
+            LabelSet::built_in_ids()
+        ))
+    })?;
+    let member = config.build(&labels, &Dictionary::builtin()).map_err(usage)?;
+    let predictions = predict(member.as_ref(), &labels, documents)?;
+    let pairs = documents.iter().zip(&predictions);
+    let counts = pairs.fold(Counts::default(), |mut counts, (gold, found)| {
+        counts += Counts::strict(&gold.marks, &found.marks);
+        counts
+    });
+    std::fs::create_dir_all(&args.out).with_context(|| args.out.display().to_string())?;
+    let path = args.out.join("predictions.jsonl");
+    whole(&path, &predictions)?;
+    tracing::info!(
+        "{}: {} documents, without training: strict precision {:.4}, recall {:.4}, F1 {:.4}; predictions are in {}",
+        args.member,
+        predictions.len(),
+        counts.precision(),
+        counts.recall(),
+        counts.f1(),
         path.display()
     );
     Ok(())

@@ -6,12 +6,12 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use lethe_corpus::{Document, write_jsonl};
-use lethe_synthesise::{Generator, HELD_OUT, Kinds, Name, Noise, Settings, institutes};
+use lethe_synthesise::{Disguise, Generator, HELD_OUT, Kinds, Name, Noise, Settings, institutes};
 use serde_json::{Value, json};
 
 use super::documents::create;
 use super::learning::read;
-use crate::cli::{NoiseKind, SynthesiseArgs, SynthesisedForm};
+use crate::cli::{DisguiseKind, NoiseKind, SynthesiseArgs, SynthesisedForm};
 use crate::exit::usage;
 use crate::progress::Progress;
 
@@ -38,6 +38,7 @@ pub(crate) fn run(args: &SynthesiseArgs) -> anyhow::Result<()> {
         },
         negatives: args.negatives,
         noise: noise(args.noise),
+        disguises: args.disguise.iter().copied().map(disguise).collect(),
         names: args.names.as_deref().map(names).transpose()?.unwrap_or_default(),
     };
     let generator = Generator::new(settings, &carriers).map_err(usage)?;
@@ -144,5 +145,17 @@ fn noise(kind: NoiseKind) -> Noise {
             typing: 1.0,
             ..Noise::NONE
         },
+    }
+}
+
+const fn disguise(kind: DisguiseKind) -> Disguise {
+    match kind {
+        DisguiseKind::ZeroWidth => Disguise::ZeroWidth,
+        DisguiseKind::Lookalikes => Disguise::Lookalikes,
+        DisguiseKind::FullWidth => Disguise::FullWidth,
+        DisguiseKind::Spaced => Disguise::Spaced,
+        DisguiseKind::SoftHyphens => Disguise::SoftHyphens,
+        DisguiseKind::LineBreaks => Disguise::LineBreaks,
+        DisguiseKind::Entities => Disguise::Entities,
     }
 }

@@ -17,7 +17,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<()> {
         "run the same command again to resume from {}",
         args.out.display()
     ));
-    if learning.member == lethe_members::POS {
+    if args.member == lethe_members::POS {
         return parts_of_speech(args);
     }
     let (train, held_out) = Gold {
@@ -29,13 +29,13 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<()> {
     .read(learning.seed)?;
     tracing::info!(
         "{}: training on {} documents, {} held out",
-        learning.member,
+        args.member,
         train.len(),
         held_out.len()
     );
-    let mut passes = Passes::new(learning.member.clone());
+    let mut passes = Passes::new(args.member.clone());
     let job = Job {
-        kind: &learning.member,
+        kind: &args.member,
         train: &train,
         held_out: &held_out,
         settings: settings(learning)?,
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<()> {
         .map_or(String::new(), |f1| format!("; held-out F1 {f1:.4}"));
     tracing::info!(
         "{} trained in {:.0} s{f1}; the model is {}",
-        learning.member,
+        args.member,
         started.elapsed().as_secs_f64(),
         args.out.display()
     );

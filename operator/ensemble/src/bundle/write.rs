@@ -4,6 +4,7 @@ use std::path::Path;
 
 use lethe_learn::Manifest;
 use lethe_members::mixture;
+use lethe_members::registry::{MemberConfig, checkpoint_files};
 
 use super::{BundleError, BundleManifest, COMBINER, MANIFEST, Part, Rule, io, sha256};
 use crate::Fitted;
@@ -25,6 +26,51 @@ impl Part {
         let mut member = toml::Table::new();
         member.insert("kind".to_owned(), kind.into());
         Self::of(kind, member)
+    }
+
+    /// Creates a part from any member; `write` copies the files that it reads.
+    ///
+    /// # Errors
+    /// The reason why a bundle cannot have it.
+    pub fn member(name: &str, config: &MemberConfig) -> Result<Self, String> {
+        let config = config.clone().named(name).map_err(|own| {
+            format!("in a bundle, this member is called `{own}`: call its predictions so, too")
+        })?;
+        if matches!(config, MemberConfig::Model(_)) {
+            return Ok(Self::model(name));
+        }
+        let mut member = toml::Table::try_from(&config).map_err(|error| error.to_string())?;
+        if let Some(path) = config.path() {
+            let mut place = format!("{MEMBERS}/{name}");
+            if let Some(extension) = path.extension().filter(|_| path.is_file()) {
+                place = format!("{place}.{}", extension.to_string_lossy());
+            }
+            member.insert("path".to_owned(), place.into());
+        } else if member.get("kind").and_then(toml::Value::as_str) == Some("external") {
+            return Err(
+                "a bundle has no predictions of another tool; list its members in `engine.members`"
+                    .to_owned(),
+            );
+        }
+        Ok(Self::of(name, member))
+    }
+
+    /// Copies what the member reads into a bundle's folder.
+    fn copy(&self, from: &Path, folder: &Path) -> Result<(), BundleError> {
+        let Some(place) = self.member.get("path").and_then(toml::Value::as_str) else {
+            return Ok(());
+        };
+        let to = folder.join(place);
+        match self.member.get("kind").and_then(toml::Value::as_str) {
+            Some("model") => return copy_model(from, &to),
+            Some("transformer") => {
+                for name in checkpoint_files() {
+                    copy_file(&from.join(name), &to.join(name))?;
+                }
+            }
+            _ => copy_file(from, &to)?,
+        }
+        Ok(())
     }
 
     fn of(name: &str, member: toml::Table) -> Self {
@@ -66,8 +112,8 @@ impl BundleManifest {
         Ok(())
     }
 
-    /// Writes a bundle: copies the folders of its models, which `source` locates by the member's name, and
-    /// then writes the manifest with their digests.
+    /// Writes a bundle: copies what its members read, which `source` locates by the member's name, and then writes
+    /// the manifest with their digests.
     ///
     /// # Errors
     /// [`BundleError`]: a folder without a manifest is not a bundle.
@@ -79,7 +125,7 @@ impl BundleManifest {
         let path = folder.join(MANIFEST);
         for part in &mut self.members {
             if let Some(from) = source(&part.name) {
-                copy_model(from, &folder.join(MEMBERS).join(&part.name))?;
+                part.copy(from, folder)?;
             }
             part.digest = part
                 .config(folder)?
@@ -107,6 +153,14 @@ impl BundleManifest {
         self.file_digest = Some(sha256(text.as_bytes()));
         Ok(())
     }
+}
+
+fn copy_file(from: &Path, to: &Path) -> Result<(), BundleError> {
+    if let Some(folder) = to.parent() {
+        std::fs::create_dir_all(folder).map_err(|source| io(folder, source))?;
+    }
+    std::fs::copy(from, to).map_err(|source| io(from, source))?;
+    Ok(())
 }
 
 /// Copies a model's manifest and the files that it names, for a mixture those of its two models, and no other

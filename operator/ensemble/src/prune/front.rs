@@ -44,6 +44,7 @@ mod tests {
             covered,
             marked: 100,
             characters: 100,
+            ..Tally::default()
         };
         Tried {
             threshold,

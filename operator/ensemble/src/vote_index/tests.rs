@@ -87,15 +87,19 @@ fn slowly(predictions: &PredictionSet, voting: &Voting, members: MemberSet) -> (
         for &(_, label) in gold.difference(&found) {
             by_label[usize::from(label.0)].missed += 1;
         }
+        let mut leaks = false;
         let under = |side: &BTreeSet<(Span, LabelId)>, at: usize| {
             side.iter().any(|(span, _)| span.start() <= at && at < span.end())
         };
-        for (at, _) in text.char_indices() {
+        tally.documents += u64::from(!gold.is_empty());
+        for (at, c) in text.char_indices() {
             let (gold, found) = (under(&gold, at), under(&found, at));
+            leaks |= gold && !found && c.is_alphanumeric();
             tally.characters += u64::from(gold);
             tally.marked += u64::from(found);
             tally.covered += u64::from(gold && found);
         }
+        tally.intact += u64::from(!gold.is_empty() && !leaks);
     }
     (tally, by_label)
 }
@@ -136,11 +140,11 @@ proptest! {
 }
 
 #[test]
-fn lone_spans_are_added_up_by_their_members() {
+fn lone_spans_are_added_up_by_document_and_members() {
     let gold = [(0, 2, 0), (13, 2, 0), (35, 0, 1)];
     let vote_index = VoteIndex::new(&predictions(&gold, &[gold.to_vec(), gold.to_vec()]), false);
-    // There are three spans in one document and one in the other, with two labels, so two sorts.
-    assert_eq!((vote_index.lone.len(), vote_index.clusters.len()), (2, 0));
+    // There are three spans of two labels in one document, and one span in the other.
+    assert_eq!((vote_index.lone.len(), vote_index.clusters.len()), (3, 0));
     let weight = |of: fn(&Weight) -> u64| vote_index.lone.iter().map(|one| of(&one.weight)).sum::<u64>();
     assert_eq!((weight(|w| w.spans), weight(|w| w.hits)), (4, 4));
 }

@@ -8,6 +8,9 @@ use sha2::{Digest as _, Sha256};
 use super::config_json::ConfigJson;
 use super::family::Shape;
 
+/// The files of a checkpoint that are read.
+pub const FILES: [&str; 3] = ["config.json", "model.safetensors", "tokenizer.json"];
+
 /// Why a checkpoint cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -122,7 +125,7 @@ fn digest_of(bytes: &[u8]) -> String {
 /// Returns the SHA-256 over the digests of a checkpoint's files.
 pub(super) fn fingerprint(folder: &Path) -> Result<String, TransformerError> {
     let mut digests = String::new();
-    for name in ["config.json", "model.safetensors", "tokenizer.json"] {
+    for name in FILES {
         let path = folder.join(name);
         let bytes = std::fs::read(&path).map_err(|source| TransformerError::Io { path, source })?;
         digests.push_str(&digest_of(&bytes));

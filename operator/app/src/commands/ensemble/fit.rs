@@ -12,6 +12,7 @@ use lethe_ensemble::{
     Rule,
 };
 use lethe_evaluate::{Estimate, Interval, Options, evaluate};
+use lethe_members::registry::MemberConfig;
 
 use super::crossfit::{crossfitted, fitted_on};
 use super::{costs, decided, everyone, models, options, predictions};
@@ -67,7 +68,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
         // Members rank by their cross-validated score.
         left.sort_by_key(|&member| pruned.members[member].rank);
     }
-    let mut manifest = manifest(args, &predictions, &options, &pruned, &left);
+    let mut manifest = manifest(args, &predictions, &options, &pruned, &models, &left)?;
     let everyone = left
         .iter()
         .fold(MemberSet::default(), |set, &member| set.with(member));
@@ -95,7 +96,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
     manifest.measured.push(measured(on, cost, &evaluated, documents)?);
     let source = |name: &str| {
         let place = predictions.members.iter().position(|member| member == name)?;
-        models[place].as_deref()
+        models[place].as_ref()?.path()
     };
     manifest.write(&args.out, source).map_err(usage)?;
     if let Err(error) = Bundle::open(&args.out, &Dictionary::builtin()) {
@@ -138,8 +139,9 @@ fn manifest(
     predictions: &PredictionSet,
     options: &PruneOptions,
     pruned: &Pruned,
+    models: &[Option<MemberConfig>],
     left: &[usize],
-) -> BundleManifest {
+) -> anyhow::Result<BundleManifest> {
     let thresholds: BTreeMap<String, u32> = pruned
         .by_category
         .iter()
@@ -175,17 +177,19 @@ fn manifest(
         union_rules: Vec::new(),
     });
     let part = |&member: &usize| {
-        let evaluated = &pruned.members[member];
-        Part {
+        let (name, evaluated) = (&predictions.members[member], &pruned.members[member]);
+        let config = models[member]
+            .as_ref()
+            .context("the members that are left were given")?;
+        let part = Part::member(name, config).map_err(|why| usage(format!("--models {name}: {why}")))?;
+        Ok(Part {
             f1: Some(evaluated.tally.f1()),
             cost: evaluated.cost.as_ref().map(|cost| cost.own),
-            ..Part::model(&predictions.members[member])
-        }
+            ..part
+        })
     };
-    let members = left
-        .iter()
-        .map(part)
-        .chain(args.union_rules.iter().map(|kind| Part::rule(kind)));
+    let mut members: Vec<Part> = left.iter().map(part).collect::<anyhow::Result<_>>()?;
+    members.extend(args.union_rules.iter().map(|kind| Part::rule(kind)));
     let provenance = Provenance {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         seed: args.seed,
@@ -193,7 +197,12 @@ fn manifest(
         data: lethe_corpus::digest(&predictions.documents),
         objective: serde_json::to_string(&options.objective).unwrap_or_default(),
     };
-    BundleManifest::new(&predictions.labels, rule, provenance, members.collect())
+    Ok(BundleManifest::new(
+        &predictions.labels,
+        rule,
+        provenance,
+        members,
+    ))
 }
 
 /// Computes the measures with intervals over documents.

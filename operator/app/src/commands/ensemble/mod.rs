@@ -8,7 +8,7 @@ mod prune;
 mod versions;
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use lethe_core::{Agreement, Combine, Decision, MemberSet};
@@ -17,11 +17,12 @@ use lethe_dictionaries::Dictionary;
 use lethe_ensemble::{Cost, Objective, PredictionSet, PruneOptions};
 use lethe_learn::Manifest;
 use lethe_members::cost;
+use lethe_members::registry::MemberConfig;
 use serde::Deserialize;
 
 use super::bundle;
 use super::evaluate::{predicted, read, rename};
-use crate::bundle_argument::model_argument;
+use crate::bundle_argument::member_argument;
 use crate::cli::{EnsembleCommand, ObjectiveArgs, PredictionArgs};
 use crate::config::label_set;
 use crate::exit::usage;
@@ -97,25 +98,25 @@ fn test(
     PredictionSet::new(gold, members, Some(Arc::clone(&predictions.labels))).map_err(usage)
 }
 
-/// Returns the path of each member's model, in the members' order; `None` if none was given.
-fn models(args: &PredictionArgs, predictions: &PredictionSet) -> anyhow::Result<Vec<Option<PathBuf>>> {
-    let mut found: Vec<Option<PathBuf>> = vec![None; predictions.members.len()];
+/// Returns each member, in their order; `None` for one that was not given.
+fn models(args: &PredictionArgs, predictions: &PredictionSet) -> anyhow::Result<Vec<Option<MemberConfig>>> {
+    let mut found: Vec<Option<MemberConfig>> = vec![None; predictions.members.len()];
     for argument in &args.models {
         let one = argument.split_once('=').filter(|(name, _)| !name.contains('/'));
         if let Some((name, path)) = one {
             let place = member(predictions, name, "--models")?;
-            found[place] = Some(model_argument(Path::new(path))?);
+            found[place] = Some(member_argument(Path::new(path))?);
             continue;
         }
         for (name, found) in predictions.members.iter().zip(&mut found) {
             if found.is_none() {
-                *found = model_argument(&Path::new(argument).join(name)).ok();
+                *found = member_argument(&Path::new(argument).join(name)).ok();
             }
         }
     }
-    for (name, folder) in predictions.members.iter().zip(&found) {
-        if let Some(folder) = folder {
-            check_labels(args, predictions, name, folder)?;
+    for (name, member) in predictions.members.iter().zip(&found) {
+        if let Some(MemberConfig::Model(model)) = member {
+            check_labels(args, predictions, name, &model.path)?;
         }
     }
     Ok(found)
@@ -158,7 +159,7 @@ fn check_labels(
 fn costs(
     args: &PredictionArgs,
     predictions: &PredictionSet,
-    models: &[Option<PathBuf>],
+    models: &[Option<MemberConfig>],
 ) -> anyhow::Result<Vec<Cost>> {
     if let Some(path) = &args.costs {
         return reported(path, predictions);
@@ -169,12 +170,12 @@ fn costs(
     let dictionary = Dictionary::builtin();
     let mut costs = Vec::with_capacity(models.len());
     for (name, model) in predictions.members.iter().zip(models) {
-        let Some(folder) = model else {
+        let Some(member) = model else {
             return Err(usage(format!(
-                "--models: no model of `{name}`; give the models of all members, or of none"
+                "--models: no model of `{name}`; give the models of all members, or of none; a rule is `--models {name}={name}`"
             )));
         };
-        let spent = cost::of_model(folder, &predictions.labels, &dictionary, &predictions.documents)
+        let spent = cost::of_member(member, &predictions.labels, &dictionary, &predictions.documents)
             .map_err(usage)?;
         tracing::info!(
             "{name}: {:.2} µs per token, and {:.2} shared",

@@ -65,7 +65,7 @@ fn table(report: &PruneReport<'_>) -> String {
         pruned.members.len()
     )];
     lines.push(String::new());
-    lines.push("member            rank  precision  recall     F1  characters  us/token".to_owned());
+    lines.push("member            rank  precision  recall     F1  characters  no leak  us/token".to_owned());
     for member in &pruned.members {
         let cost = member.cost.as_ref().map_or_else(String::new, |cost| {
             let shared = cost.shared.as_ref().map_or(0.0, |(_, shared)| *shared);
@@ -80,7 +80,8 @@ fn table(report: &PruneReport<'_>) -> String {
     }
     lines.push(String::new());
     lines.push(
-        "votes  members        precision  recall     F1  characters  us/token  dropped, in order".to_owned(),
+        "votes  members        precision  recall     F1  characters  no leak  us/token  dropped, in order"
+            .to_owned(),
     );
     for path in &pruned.paths {
         lines.push(row(path.threshold, "all", &path.start, String::new()));
@@ -158,10 +159,11 @@ fn row(threshold: u32, what: &str, point: &Point, report: String) -> String {
 
 fn figures(tally: &Tally) -> String {
     format!(
-        "{:>9.2}  {:>6.2}  {:>5.2}  {:>10.3}",
+        "{:>9.2}  {:>6.2}  {:>5.2}  {:>10.3}  {:>7.2}",
         100.0 * tally.precision(),
         100.0 * tally.recall(),
         100.0 * tally.f1(),
-        100.0 * tally.character_recall()
+        100.0 * tally.character_recall(),
+        100.0 * tally.intact_documents()
     )
 }
