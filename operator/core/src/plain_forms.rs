@@ -34,10 +34,13 @@ impl PlainForms {
 
     /// Returns the footprint of their texts and tokens.
     pub(crate) fn footprint(&self) -> Footprint {
-        let texts = self.forms.iter().flatten().map(|form| form.text().len());
-        let tokens = self.batch.notes().map(|note| note.tokens.len());
-        // The text is there twice, as it was built and as a column.
-        Footprint::of_bytes(2 * texts.sum::<usize>() + 9 * tokens.sum::<usize>())
+        let forms = self.forms.iter().flatten().map(PlainForm::bytes);
+        // The batch has a copy of each text, and three numbers for each token.
+        let columns = self
+            .batch
+            .notes()
+            .map(|note| note.text.len() + 9 * note.tokens.len());
+        Footprint::of_bytes(forms.chain(columns).sum())
     }
 
     /// Adds what a member finds in the plain forms to what it found in the notes of `original`.

@@ -15,7 +15,7 @@ mod spacing;
 
 use std::ops::Range;
 
-use edit::Edited;
+use edit::{Editor, Edits};
 
 /// A text without disguised characters, and the mapping of its offsets to those of the original.
 ///
@@ -32,8 +32,9 @@ use edit::Edited;
 /// ```
 #[derive(Debug)]
 pub struct PlainForm {
-    /// The text after each step; each reads what the one before it wrote.
-    steps: [Edited; 3],
+    text: String,
+    /// The edits of each step that had some; each step reads what the one before it wrote.
+    steps: Vec<Edits>,
 }
 
 impl PlainForm {
@@ -43,27 +44,52 @@ impl PlainForm {
         if !scan::may_differ(text) {
             return None;
         }
-        let entities = entities::edits(text);
-        let has_entities = !entities.is_empty();
-        let decoded = Edited::new(text, entities);
-        let (characters, differs) = characters::edits(decoded.text());
-        let visible = Edited::new(decoded.text(), characters);
-        let mut joins = spacing::joins(visible.text());
-        joins.append(&mut breaks::joins(visible.text()));
-        if !has_entities && !differs && joins.is_empty() {
-            return None;
-        }
-        joins.sort_by_key(|edit| edit.range.start);
-        let joined = Edited::new(visible.text(), joins);
-        Some(Self {
-            steps: [decoded, visible, joined],
-        })
+        let mut form = Self {
+            text: String::new(),
+            steps: Vec::new(),
+        };
+        let mut differs = form.step(text, |text, editor| {
+            entities::decode(text, editor);
+            true
+        });
+        differs |= form.step(text, characters::replace);
+        differs |= form.step(text, |text, editor| {
+            spacing::join(text, editor);
+            true
+        });
+        differs |= form.step(text, |text, editor| {
+            breaks::join(text, editor);
+            true
+        });
+        differs.then_some(form)
+    }
+
+    /// Edits the text so far, which is the original before the first edit. Returns whether `edit` changed how it reads.
+    fn step(&mut self, original: &str, edit: impl FnOnce(&str, &mut Editor<'_>) -> bool) -> bool {
+        let text = if self.steps.is_empty() {
+            original
+        } else {
+            &self.text
+        };
+        let mut editor = Editor::new(text);
+        let differs = edit(text, &mut editor);
+        let Some((text, edits)) = editor.finish() else {
+            return false;
+        };
+        self.text = text;
+        self.steps.push(edits);
+        differs
     }
 
     /// Returns the text.
     pub fn text(&self) -> &str {
-        let [_, _, joined] = &self.steps;
-        joined.text()
+        &self.text
+    }
+
+    /// Returns the bytes of memory that it takes.
+    pub fn bytes(&self) -> usize {
+        let edits: usize = self.steps.iter().map(Edits::len).sum();
+        self.text.len() + edits * Edits::BYTES
     }
 
     /// Returns the bytes of the original that a range of [`PlainForm::text`] stands for. Ends within something
@@ -73,7 +99,7 @@ impl PlainForm {
         self.steps
             .iter()
             .rev()
-            .fold(range, |range, step| step.original(range))
+            .fold(range, |range, edits| edits.original(range))
     }
 }
 

@@ -204,4 +204,39 @@ mod tests {
             );
         }
     }
+
+    fn member(table: &str) -> MemberConfig {
+        toml::from_str(table).unwrap()
+    }
+
+    #[test]
+    fn a_rule_keeps_its_settings_and_the_name_that_it_has_in_votes() {
+        let part = Part::member("gazetteer", &member("kind = \"gazetteer\"")).unwrap();
+        assert!(part.config(Path::new("b")).unwrap().path().is_none());
+        let why = Part::member("lists", &member("kind = \"gazetteer\"")).unwrap_err();
+        assert!(why.contains("`gazetteer`"), "{why}");
+    }
+
+    #[test]
+    fn a_list_of_phrases_is_copied_into_the_bundle() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, bundle) = (folder.path().join("wards.dict"), folder.path().join("bundle"));
+        std::fs::write(&file, "phrases").unwrap();
+        let config = member(&format!("kind = \"phrases\"\npath = {file:?}"));
+        let part = Part::member("wards", &config).unwrap();
+        part.copy(&file, &bundle).unwrap();
+        let copied = part.config(&bundle).unwrap();
+        assert_eq!(copied.path(), Some(&*bundle.join("members/wards.dict")));
+        assert_eq!(
+            std::fs::read(bundle.join("members/wards.dict")).unwrap(),
+            b"phrases"
+        );
+    }
+
+    #[test]
+    fn predictions_of_another_tool_are_refused() {
+        let config = member("kind = \"external\"\nname = \"mist\"\npath = \"mist.jsonl\"");
+        let why = Part::member("mist", &config).unwrap_err();
+        assert!(why.contains("engine.members"), "{why}");
+    }
 }

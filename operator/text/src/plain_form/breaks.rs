@@ -6,10 +6,12 @@
 
 use std::ops::Range;
 
-use super::edit::Edit;
+use super::edit::Editor;
 
 /// Most characters of a number on each side of the line end.
 const LONGEST: usize = 24;
+/// The least number of digits after a cue.
+const CUED: usize = 6;
 /// Most characters between a cue and its number.
 const CUE_GAP: usize = 4;
 
@@ -47,27 +49,23 @@ const CUES: [&str; 30] = [
     "hospital",
 ];
 
-/// Returns the edits that remove the line ends, in order.
-pub(super) fn joins(text: &str) -> Vec<Edit> {
+/// Removes the line ends within numbers of a text.
+pub(super) fn join(text: &str, editor: &mut Editor<'_>) {
     let bytes = text.as_bytes();
     let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
-    let joined = |at: usize| {
+    let gap = |at: usize| {
         let (before, after) = (bytes.get(..at)?, bytes.get(at + 1..)?);
         let start = at - before.iter().rev().take_while(|byte| blank(byte)).count();
         let end = at + 1 + after.iter().take_while(|byte| blank(byte)).count();
-        let first = Part::before(text, start)?;
-        let second = Part::after(text, end)?;
+        let (first, second) = (Part::before(text, start)?, Part::after(text, end)?);
         let whole = format!("{}{}", first.number, second.number);
         let broken = is_identifier(&whole) && !is_identifier(first.number) && !is_identifier(second.number);
-        let cued = || {
-            is_digits(first.number)
-                && is_digits(second.number)
-                && whole.len() >= 6
-                && follows_cue(text, first.range.start)
-        };
-        (broken || cued()).then(|| Edit::remove(start..end))
+        let cued = || is_digits(&whole) && whole.len() >= CUED && follows_cue(text, first.range.start);
+        (broken || cued()).then_some(start..end)
     };
-    memchr::memchr_iter(b'\n', bytes).filter_map(joined).collect()
+    for gap in memchr::memchr_iter(b'\n', bytes).filter_map(gap) {
+        editor.replace(gap, []);
+    }
 }
 
 /// The digits and signs of a number on one side of a line end.

@@ -3,60 +3,62 @@
 
 use unicode_normalization::char::decompose_compatible;
 
-use super::edit::Edit;
+use super::edit::Editor;
 use super::lookalikes::latin;
 
-/// Returns the edits of a text, in order, and whether one of them changes how a word or number reads: an
+/// Replaces the characters of a text, and returns whether one of them changes how a word or number reads: an
 /// invisible character between words does not.
-pub(super) fn edits(text: &str) -> (Vec<Edit>, bool) {
+pub(super) fn replace(text: &str, editor: &mut Editor<'_>) -> bool {
     if text.is_ascii() {
-        return (Vec::new(), false);
+        return false;
     }
-    let chars: Vec<(usize, char)> = text.char_indices().collect();
-    let letters = Letters::of(&chars);
-    let (mut edits, mut differs) = (Vec::new(), false);
+    let letters = Letters::of(text);
+    let mut differs = false;
     // The end of the last word, and whether its letters of other scripts are replaced.
     let (mut word_end, mut disguised) = (0, false);
-    for (at, &(start, c)) in chars.iter().enumerate() {
-        if at >= word_end && c.is_alphabetic() {
-            let rest = chars.get(at..).unwrap_or_default();
-            let len = rest
-                .iter()
-                .take_while(|(_, c)| c.is_alphabetic() || is_invisible(*c))
-                .count();
-            word_end = at + len;
-            disguised = letters.are_disguised(rest.get(..len).unwrap_or_default());
+    let mut before = None;
+    for (start, c) in text.char_indices() {
+        let end = start + c.len_utf8();
+        if start >= word_end && c.is_alphabetic() {
+            let word = word(text.get(start..).unwrap_or_default());
+            word_end = start + word.len();
+            disguised = letters.are_disguised(word);
         }
-        let near = |place: Option<usize>| place.and_then(|place| chars.get(place)).map(|&(_, c)| c);
-        let (before, after) = (near(at.checked_sub(1)), near(Some(at + 1)));
-        let both = |is: fn(char) -> bool| before.is_some_and(is) && after.is_some_and(is);
-        let to = if c.is_ascii() {
-            continue;
+        let beside = |is: fn(char) -> bool| {
+            let after = || text.get(end..).and_then(|rest| rest.chars().next());
+            before.is_some_and(is) && after().is_some_and(is)
+        };
+        if c.is_ascii() {
+            // It is what it looks like.
         } else if is_invisible(c) {
-            differs |= both(char::is_alphanumeric);
-            String::new()
+            differs |= beside(char::is_alphanumeric);
+            editor.replace(start..end, []);
         } else if has_other_form(c) {
             differs = true;
-            let mut to = String::new();
-            decompose_compatible(c, |c| to.push(c));
-            to
-        } else {
-            let zero = both(char::is_numeric).then_some('0');
-            let Some(to) = latin(c).and_then(|to| match to {
-                'O' | 'o' if zero.is_some() => zero,
-                to => disguised.then_some(to),
-            }) else {
-                continue;
-            };
-            differs = true;
-            to.to_string()
-        };
-        edits.push(Edit {
-            range: start..start + c.len_utf8(),
-            to,
-        });
+            let (mut to, mut len) = (['\0'; 18], 0);
+            decompose_compatible(c, |c| {
+                if let Some(place) = to.get_mut(len) {
+                    *place = c;
+                    len += 1;
+                }
+            });
+            editor.replace(start..end, to.into_iter().take(len));
+        } else if let Some(to) = latin(c) {
+            let zero = to.eq_ignore_ascii_case(&'o') && beside(char::is_numeric);
+            if zero || disguised {
+                differs = true;
+                editor.replace(start..end, [if zero { '0' } else { to }]);
+            }
+        }
+        before = Some(c);
     }
-    (edits, differs)
+    differs
+}
+
+/// Returns the letters that a text begins with, and the invisible characters between them.
+fn word(text: &str) -> &str {
+    let end = text.find(|c: char| !c.is_alphabetic() && !is_invisible(c));
+    text.get(..end.unwrap_or(text.len())).unwrap_or_default()
 }
 
 /// What scripts the letters of a text belong to.
@@ -66,9 +68,9 @@ struct Letters {
 }
 
 impl Letters {
-    fn of(chars: &[(usize, char)]) -> Self {
-        let (mut native, mut foreign, mut all) = (0, 0, true);
-        for &(_, c) in chars {
+    fn of(text: &str) -> Self {
+        let (mut native, mut foreign, mut all) = (0_usize, 0, true);
+        for c in text.chars() {
             if is_foreign(c) {
                 foreign += 1;
                 all &= latin(c).is_some();
@@ -82,8 +84,8 @@ impl Letters {
     }
 
     /// Returns whether a word's letters of other scripts stand for Latin ones.
-    fn are_disguised(&self, word: &[(usize, char)]) -> bool {
-        let letters = || word.iter().map(|&(_, c)| c).filter(|&c| !is_invisible(c));
+    fn are_disguised(&self, word: &str) -> bool {
+        let letters = || word.chars().filter(|&c| !is_invisible(c));
         let mut foreign = letters().filter(|&c| is_foreign(c)).peekable();
         if foreign.peek().is_none() || foreign.any(|c| latin(c).is_none()) {
             return false;

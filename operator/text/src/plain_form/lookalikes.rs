@@ -1,60 +1,51 @@
 //! Letters of other scripts that look like Latin ones.
 
-/// The letters of other scripts in `LETTERS`, by the Latin letter that they look like: Cyrillic, Greek,
-/// Armenian and phonetic ones.
-const LETTERS: [(char, &str); 43] = [
-    ('A', "АΑ"),
-    ('B', "ВΒ"),
-    ('C', "СϹ"),
-    ('E', "ЕΕ"),
-    ('G', "Ԍ"),
-    ('H', "НΗҺ"),
-    ('I', "ІΙӀ"),
-    ('J', "ЈͿ"),
-    ('K', "КΚ"),
-    ('L', "Լ"),
-    ('M', "МΜ"),
-    ('N', "Ν"),
-    ('O', "ОΟՕ"),
-    ('P', "РΡ"),
-    ('Q', "Ԛ"),
-    ('S', "ЅՏ"),
-    ('T', "ТΤ"),
-    ('U', "Ս"),
-    ('V', "Ѵ"),
-    ('W', "Ԝ"),
-    ('X', "ХΧ"),
-    ('Y', "УΥҮ"),
-    ('Z', "Ζ"),
-    ('a', "аαɑ"),
-    ('c', "сϲ"),
-    ('d', "ԁ"),
-    ('e', "её"),
-    ('g', "ɡց"),
-    ('h', "һհ"),
-    ('i', "іιї"),
-    ('j', "јϳ"),
-    ('k', "кκ"),
-    ('l', "ӏ"),
-    ('n', "ո"),
-    ('o', "оοօ"),
-    ('p', "рρ"),
-    ('q', "ԛ"),
-    ('s', "ѕ"),
-    ('u', "υս"),
-    ('v', "νѵ"),
-    ('w', "ԝ"),
-    ('x', "хχ"),
-    ('y', "уγү"),
-];
-
-/// Returns the Latin letter that a letter of another script looks like.
-pub(super) fn latin(c: char) -> Option<char> {
-    // Phonetic letters come first among these, Armenian ones last.
-    if !('\u{251}'..='\u{587}').contains(&c) {
-        return None;
-    }
-    LETTERS
-        .iter()
-        .find_map(|&(latin, others)| others.contains(c).then_some(latin))
+/// Returns the Latin letter that a Cyrillic, Greek, Armenian or phonetic letter looks like.
+pub(super) const fn latin(c: char) -> Option<char> {
+    Some(match c {
+        'А' | 'Α' => 'A',
+        'В' | 'Β' => 'B',
+        'С' | 'Ϲ' => 'C',
+        'Е' | 'Ε' => 'E',
+        'Ԍ' => 'G',
+        'Н' | 'Η' | 'Һ' => 'H',
+        'І' | 'Ι' | 'Ӏ' => 'I',
+        'Ј' | 'Ϳ' => 'J',
+        'К' | 'Κ' => 'K',
+        'Լ' => 'L',
+        'М' | 'Μ' => 'M',
+        'Ν' => 'N',
+        'О' | 'Ο' | 'Օ' => 'O',
+        'Р' | 'Ρ' => 'P',
+        'Ԛ' => 'Q',
+        'Ѕ' | 'Տ' => 'S',
+        'Т' | 'Τ' => 'T',
+        'Ս' => 'U',
+        'Ѵ' => 'V',
+        'Ԝ' => 'W',
+        'Х' | 'Χ' => 'X',
+        'У' | 'Υ' | 'Ү' => 'Y',
+        'Ζ' => 'Z',
+        'а' | 'α' | 'ɑ' => 'a',
+        'с' | 'ϲ' => 'c',
+        'ԁ' => 'd',
+        'е' | 'ё' => 'e',
+        'ɡ' | 'ց' => 'g',
+        'һ' | 'հ' => 'h',
+        'і' | 'ι' | 'ї' => 'i',
+        'ј' | 'ϳ' => 'j',
+        'к' | 'κ' => 'k',
+        'ӏ' => 'l',
+        'ո' => 'n',
+        'о' | 'ο' | 'օ' => 'o',
+        'р' | 'ρ' => 'p',
+        'ԛ' => 'q',
+        'ѕ' => 's',
+        'υ' | 'ս' => 'u',
+        'ν' | 'ѵ' => 'v',
+        'ԝ' => 'w',
+        'х' | 'χ' => 'x',
+        'у' | 'γ' | 'ү' => 'y',
+        _ => return None,
+    })
 }
