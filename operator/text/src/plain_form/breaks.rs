@@ -16,10 +16,11 @@ const CUED: usize = 6;
 const CUE_GAP: usize = 4;
 
 /// Words in front of a number that identifies.
-const CUES: [&str; 30] = [
+const CUES: [&str; 36] = [
     "mrn",
     "ssn",
     "nhs",
+    "npi",
     "phone",
     "telephone",
     "tel",
@@ -33,20 +34,25 @@ const CUES: [&str; 30] = [
     "no",
     "number",
     "record",
+    "rec",
     "chart",
     "policy",
     "member",
     "passport",
     "licence",
     "license",
+    "lic",
     "medicare",
     "sin",
     "csn",
     "encounter",
+    "enc",
     "accession",
     "card",
     "plan",
     "hospital",
+    "serial",
+    "sn",
 ];
 
 /// Removes the line ends within numbers of a text.
@@ -59,8 +65,17 @@ pub(super) fn join(text: &str, editor: &mut Editor<'_>) {
         let end = at + 1 + after.iter().take_while(|byte| blank(byte)).count();
         let (first, second) = (Part::before(text, start)?, Part::after(text, end)?);
         let whole = format!("{}{}", first.number, second.number);
-        let broken = is_identifier(&whole) && !is_identifier(first.number) && !is_identifier(second.number);
-        let cued = || is_digits(&whole) && whole.len() >= CUED && follows_cue(text, first.range.start);
+        // One digit in front of a date may be its first: "0\n5-29-1999".
+        let alone = |part: &Part<'_>| is_date(part.number) || is_number(part.number);
+        let digit = || first.number.len() == 1 && is_date(&whole);
+        let broken = (is_date(&whole) || is_number(&whole) || is_insurance(&whole))
+            && !alone(&first)
+            && (!alone(&second) || digit());
+        let cued = || {
+            let digits = whole.bytes().filter(u8::is_ascii_digit).count();
+            let plain = !whole.contains(['/', '.']) && !alone(&first) && !alone(&second);
+            plain && digits >= CUED && follows_cue(text, first.range.start)
+        };
         (broken || cued()).then_some(start..end)
     };
     for gap in memchr::memchr_iter(b'\n', bytes).filter_map(gap) {
@@ -118,26 +133,53 @@ const fn is_of_number(byte: u8) -> bool {
     byte.is_ascii_digit() || matches!(byte, b'-' | b'/' | b'.')
 }
 
-fn is_digits(number: &str) -> bool {
-    number.bytes().all(|byte| byte.is_ascii_digit())
+/// Returns the sign of a number that has only one, and the lengths of its groups of digits.
+fn groups(number: &str) -> Option<(u8, Vec<usize>)> {
+    let mut signs = number.bytes().filter(|byte| !byte.is_ascii_digit());
+    let sign = signs.next()?;
+    let groups = || number.split(char::from(sign)).map(str::len).collect();
+    signs
+        .all(|other| other == sign)
+        .then(groups)
+        .map(|groups| (sign, groups))
 }
 
-/// Returns whether a number has the shape of a telephone number, a social security number, or a date.
-fn is_identifier(number: &str) -> bool {
-    let mut signs = number.bytes().filter(|byte| !byte.is_ascii_digit());
-    let Some(sign) = signs.next() else {
+/// Returns whether a number has the shape of a date that exists, day or month first, or year first.
+fn is_date(number: &str) -> bool {
+    let Some((sign, groups)) = groups(number) else {
         return false;
     };
-    if !signs.all(|other| other == sign) {
+    let mut parts = number
+        .split(char::from(sign))
+        .filter_map(|part| part.parse::<u16>().ok());
+    let parts = [parts.next(), parts.next(), parts.next()].map(Option::unwrap_or_default);
+    let (one, other) = match (groups.as_slice(), parts) {
+        ([1 | 2, 1 | 2, 4], [one, other, _]) | ([4, 2, 2], [_, one, other]) => (one, other),
+        _ => return false,
+    };
+    (1..=31).contains(&one) && (1..=31).contains(&other) && one.min(other) <= 12
+}
+
+/// Returns whether a number has the shape of a telephone number, a social security number, or a ZIP code of nine
+/// digits.
+fn is_number(number: &str) -> bool {
+    let Some((sign, groups)) = groups(number) else {
         return false;
+    };
+    match sign {
+        b'-' => matches!(
+            *groups,
+            [3, 4] | [3, 3, 4] | [1, 3, 3, 4] | [4, 3, 3] | [3, 2, 4] | [5, 4]
+        ),
+        b'.' => matches!(*groups, [3, 3, 4]),
+        _ => false,
     }
-    let groups: Vec<usize> = number.split(char::from(sign)).map(str::len).collect();
-    let phone = matches!(
-        (sign, groups.as_slice()),
-        (b'-' | b'.', [3, 3, 4]) | (b'-', [3, 4] | [1, 3, 3, 4] | [4, 3, 3] | [3, 3, 3])
-    );
-    let social_security = sign == b'-' && matches!(*groups, [3, 2, 4]);
-    phone || social_security || matches!(*groups, [1 | 2, 1 | 2, 4] | [4, 2, 2])
+}
+
+/// Returns whether a number has the shape of a Canadian social insurance number, with which a telephone number also
+/// begins.
+fn is_insurance(number: &str) -> bool {
+    groups(number).is_some_and(|(sign, groups)| sign == b'-' && matches!(*groups, [3, 3, 3]))
 }
 
 /// Returns whether a cue stands in front of this byte, with at most a few signs between them.

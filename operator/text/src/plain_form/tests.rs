@@ -114,6 +114,10 @@ fn a_number_that_a_line_end_breaks_is_joined() {
         ("SSN 123-45-67\n89", "SSN 123-45-6789"),
         ("MRN: 00451\n2233", "MRN: 004512233"),
         ("chart #00451\n2233", "chart #004512233"),
+        ("Lic 40-884-26\n75", "Lic 40-884-2675"),
+        ("ask 968-643-600\n2. Then", "ask 968-643-6002. Then"),
+        ("on 0\n5-29-1999", "on 05-29-1999"),
+        ("Copley, TN 41575-53\n73", "Copley, TN 41575-5373"),
     ] {
         assert_eq!(plain(text), expected);
     }
@@ -132,6 +136,10 @@ fn columns_of_results_are_not_joined() {
         "555-123-4567\n555-987-6543",
         "on 3/4\n5/6",
         "2020\n2021\n2022",
+        "72\n5/30/1999",
+        "7\n5/30/1999",
+        "10-20\n30-40",
+        "on 5/30/1999\n5/31/1999",
     ] {
         assert!(PlainForm::of(text).is_none(), "{text}");
     }
