@@ -16,6 +16,7 @@ mod spacing;
 use std::ops::Range;
 
 use edit::{Editor, Edits};
+use scan::Scan;
 
 /// A text without disguised characters, and the mapping of its offsets to those of the original.
 ///
@@ -41,26 +42,38 @@ impl PlainForm {
     /// Returns the plain form of a text, or `None` for a text without disguised characters. Takes linear time;
     /// ordinary text is only scanned.
     pub fn of(text: &str) -> Option<Self> {
-        if !scan::may_differ(text) {
+        let scan = Scan::of(text);
+        if scan.is_plain() {
             return None;
         }
         let mut form = Self {
             text: String::new(),
             steps: Vec::new(),
         };
-        let mut differs = form.step(text, |text, editor| {
-            entities::decode(text, editor);
-            true
-        });
-        differs |= form.step(text, characters::replace);
-        differs |= form.step(text, |text, editor| {
-            spacing::join(text, editor);
-            true
-        });
-        differs |= form.step(text, |text, editor| {
-            breaks::join(text, editor);
-            true
-        });
+        let mut differs = false;
+        if scan.entities {
+            differs |= form.step(text, |text, editor| {
+                entities::decode(text, editor);
+                true
+            });
+        }
+        if scan.characters || !form.steps.is_empty() {
+            differs |= form.step(text, characters::replace);
+        }
+        // What has been replaced may be part of a spaced or broken number.
+        let edited = !form.steps.is_empty();
+        if scan.spaced || edited {
+            differs |= form.step(text, |text, editor| {
+                spacing::join(text, editor);
+                true
+            });
+        }
+        if scan.broken || edited {
+            differs |= form.step(text, |text, editor| {
+                breaks::join(text, editor);
+                true
+            });
+        }
         differs.then_some(form)
     }
 

@@ -4,14 +4,14 @@
 //! shape of an identifier or a date and its first part alone is not one, or if a word such as "MRN" stands in
 //! front of it.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use super::edit::Editor;
 
 /// Most characters of a number on each side of the line end.
 const LONGEST: usize = 24;
-/// The least number of digits after a cue.
-const CUED: usize = 6;
+/// The least and the most digits of a number after a cue.
+const CUED: RangeInclusive<usize> = 6..=12;
 /// Most characters between a cue and its number.
 const CUE_GAP: usize = 4;
 
@@ -74,7 +74,9 @@ pub(super) fn join(text: &str, editor: &mut Editor<'_>) {
         let cued = || {
             let digits = whole.bytes().filter(u8::is_ascii_digit).count();
             let plain = !whole.contains(['/', '.']) && !alone(&first) && !alone(&second);
-            plain && digits >= CUED && follows_cue(text, first.range.start)
+            // "1)" and "2." at the beginning of a line count the items of a list.
+            let item = second.number.len() < 3 && matches!(bytes.get(second.range.end), Some(b')' | b'.'));
+            plain && !item && CUED.contains(&digits) && follows_cue(text, first.range.start)
         };
         (broken || cued()).then_some(start..end)
     };

@@ -3,14 +3,31 @@
 /// Characters that may stand between the letters of a word.
 pub(super) const SEPARATORS: [char; 6] = [' ', '.', '-', '_', '*', '\u{a0}'];
 
-/// Returns whether the plain form of a text may differ from it. Compares bytes, a few at a time; a text for
-/// which this returns true may still have no disguised character.
-pub(super) fn may_differ(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    has_entity(bytes)
-        || !bytes.is_ascii() && has_other_letters(bytes)
-        || has_spaced(bytes)
-        || has_break(bytes)
+/// The ways in which the plain form of a text may differ from it.
+#[derive(Clone, Copy)]
+pub(super) struct Scan {
+    pub(super) entities: bool,
+    pub(super) characters: bool,
+    pub(super) spaced: bool,
+    pub(super) broken: bool,
+}
+
+impl Scan {
+    /// Looks for them. It compares bytes, many at a time, and may find one where nothing is disguised.
+    pub(super) fn of(text: &str) -> Self {
+        let bytes = text.as_bytes();
+        Self {
+            entities: has_entity(bytes),
+            characters: !bytes.is_ascii() && has_other_letters(bytes),
+            spaced: has_spaced(bytes),
+            broken: has_break(bytes),
+        }
+    }
+
+    /// Returns whether there is none.
+    pub(super) const fn is_plain(self) -> bool {
+        !(self.entities || self.characters || self.spaced || self.broken)
+    }
 }
 
 /// Returns whether there is an ampersand in front of a letter or a number sign.
@@ -25,7 +42,7 @@ fn has_entity(bytes: &[u8]) -> bool {
 /// accents, dashes, quotes and emoji by their first bytes.
 fn has_other_letters(bytes: &[u8]) -> bool {
     let next = |at: usize| bytes.get(at).copied().unwrap_or(0);
-    bytes.iter().enumerate().any(|(at, byte)| match byte {
+    let other = |(at, byte): (usize, &u8)| match byte {
         // The soft hyphen; strokes through letters.
         0xc2 => next(at + 1) == 0xad,
         0xcc => matches!(next(at + 1), 0xb5..=0xb8),
@@ -48,23 +65,51 @@ fn has_other_letters(bytes: &[u8]) -> bool {
             _ => false,
         },
         _ => false,
-    })
+    };
+    let blocks = bytes.chunks(BLOCK).zip((0..).step_by(BLOCK));
+    let mut blocks = blocks.filter(|(block, _)| !block.is_ascii());
+    blocks.any(|(block, start)| (start..).zip(block).any(other))
 }
 
-/// Returns whether there are two single characters in a row, with the same separator around them.
+/// Returns whether there are two single letters or digits in a row, with the same separator around them.
 fn has_spaced(bytes: &[u8]) -> bool {
-    let separates = |byte: u8| matches!(byte, b' ' | b'.' | b'-' | b'_' | b'*');
-    let (Some(second), Some(third)) = (bytes.get(2..), bytes.get(4..)) else {
-        return false;
+    let mut rest = bytes;
+    while let Some(block) = rest.first_chunk() {
+        if is_spaced(block) {
+            return true;
+        }
+        rest = rest.get(BLOCK..).unwrap_or_default();
+    }
+    let mut last = [0; BLOCK + 4];
+    for (to, from) in last.iter_mut().zip(rest) {
+        *to = *from;
+    }
+    is_spaced(&last)
+}
+
+/// The bytes that are compared at once.
+const BLOCK: usize = 64;
+
+/// Looks for them in a block, and the four bytes behind it. Without branches, so that the compiler compares many bytes
+/// with one instruction.
+#[expect(clippy::indexing_slicing, reason = "the bounds are constants")]
+fn is_spaced(block: &[u8; BLOCK + 4]) -> bool {
+    let separates = |byte: u8| {
+        u8::from(byte == b' ')
+            | u8::from(byte == b'.')
+            | u8::from(byte == b'-')
+            | u8::from(byte == b'_')
+            | u8::from(byte == b'*')
     };
-    // In blocks, which the compiler compares at once.
-    let blocks = bytes.chunks(64).zip(second.chunks(64)).zip(third.chunks(64));
-    blocks.into_iter().any(|((first, second), third)| {
-        let triples = first.iter().zip(second).zip(third);
-        triples.fold(false, |found, ((&first, &second), &third)| {
-            found | ((first == second) & (second == third) & separates(first))
-        })
-    })
+    let stands = |byte: u8| {
+        u8::from((byte | 0x20).wrapping_sub(b'a') < 26) | u8::from(byte.wrapping_sub(b'0') < 10) | (byte >> 7)
+    };
+    let mut found = 0;
+    for i in 0..BLOCK {
+        let same = u8::from(block[i] == block[i + 2]) & u8::from(block[i] == block[i + 4]);
+        found |= separates(block[i]) & same & stands(block[i + 1]) & stands(block[i + 3]);
+    }
+    found != 0
 }
 
 /// Returns whether a line may end within a number: after a digit or a sign between digits, where the next line

@@ -140,6 +140,8 @@ fn columns_of_results_are_not_joined() {
         "7\n5/30/1999",
         "10-20\n30-40",
         "on 5/30/1999\n5/31/1999",
+        "NPI 1425424458\n399 - 166",
+        "fax 91775334781\n4) gas cards",
     ] {
         assert!(PlainForm::of(text).is_none(), "{text}");
     }
