@@ -1,4 +1,4 @@
-//! A quick look at a text, which nearly all texts end with.
+//! A quick look at a text. Most texts need no more.
 
 /// Characters that may stand between the letters of a word.
 pub(super) const SEPARATORS: [char; 6] = [' ', '.', '-', '_', '*', '\u{a0}'];
@@ -24,7 +24,7 @@ impl Scan {
         }
     }
 
-    /// Returns whether there is none.
+    /// Returns whether the text is its own plain form.
     pub(super) const fn is_plain(self) -> bool {
         !(self.entities || self.characters || self.spaced || self.broken)
     }
