@@ -14,6 +14,8 @@ const LONGEST: usize = 24;
 const CUED: RangeInclusive<usize> = 6..=12;
 /// Most characters between a cue and its number.
 const CUE_GAP: usize = 4;
+/// Letters of the longest cue.
+const CUE_LETTERS: usize = 9;
 
 /// Words in front of a number that identifies.
 const CUES: [&str; 36] = [
@@ -204,7 +206,7 @@ fn follows_cue(text: &str, at: usize) -> bool {
     let len = before
         .bytes()
         .rev()
-        .take(CUES.len())
+        .take(CUE_LETTERS + 1)
         .take_while(u8::is_ascii_alphabetic)
         .count();
     let word = before.get(before.len() - len..).unwrap_or_default();
