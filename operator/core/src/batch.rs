@@ -20,7 +20,6 @@ use crate::{
 };
 use rows::Rows;
 use shared::Shared;
-use texts::Texts;
 
 pub use view::{NoteView, Tokens};
 
@@ -269,34 +268,6 @@ impl NoteBatch {
             pace: self.pace.clone(),
             ..Self::of(self.record.slice(first, len))
         }
-    }
-
-    /// Returns the batch with these texts, one for each row, for a second reading of them. Of their messages only
-    /// the columns are kept.
-    ///
-    /// # Errors
-    /// As [`NoteBatch::from_records`].
-    pub(crate) fn with_texts<'a>(
-        &self,
-        texts: impl IntoIterator<Item = Option<&'a str>>,
-    ) -> Result<Self, BatchError> {
-        let mut columns = Texts::default();
-        for text in texts {
-            columns.reserve(text.map_or(0, str::len))?;
-            columns.push(text);
-        }
-        let mut all = self.record.columns().to_vec();
-        for (place, column) in [column::TEXT, column::TOKENS, column::SENTENCE_ENDS]
-            .into_iter()
-            .zip(columns.finish()?)
-        {
-            all[place] = column;
-        }
-        Ok(Self {
-            column: self.column.clone(),
-            pace: self.pace.clone(),
-            ..Self::of(RecordBatch::try_new(self.record.schema(), all)?)
-        })
     }
 
     /// Lets `pace` observe the work on this batch and on slices of it.

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use arrow_array::builder::{ArrayBuilder, StringBuilder, UInt32Builder};
-use arrow_array::{Array, ArrayRef, ListArray, StructArray, UInt8Array, UInt32Array};
+use arrow_array::{Array, ArrayRef, ListArray, RecordBatch, StructArray, UInt8Array, UInt32Array};
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, Field};
 
-use super::{Tokens, token_fields};
+use super::{BatchError, NoteBatch, Tokens, column, token_fields};
 use crate::{count_tokens, sentence_ends, tokenize};
 
 /// Texts of at least this many bytes have their tokens counted before they are stored.
@@ -90,6 +90,36 @@ impl Texts {
             list(self.token_offsets, Arc::new(tokens))?,
             list(self.sentence_offsets, Arc::new(self.sentences.finish()))?,
         ])
+    }
+}
+
+impl NoteBatch {
+    /// Returns the batch with these texts, one for each row, for a second reading of them. Of their messages only
+    /// the columns are kept.
+    ///
+    /// # Errors
+    /// As [`NoteBatch::from_records`].
+    pub(crate) fn with_texts<'a>(
+        &self,
+        texts: impl IntoIterator<Item = Option<&'a str>>,
+    ) -> Result<Self, BatchError> {
+        let mut columns = Texts::default();
+        for text in texts {
+            columns.reserve(text.map_or(0, str::len))?;
+            columns.push(text);
+        }
+        let mut all = self.record.columns().to_vec();
+        for (place, column) in [column::TEXT, column::TOKENS, column::SENTENCE_ENDS]
+            .into_iter()
+            .zip(columns.finish()?)
+        {
+            all[place] = column;
+        }
+        Ok(Self {
+            column: self.column.clone(),
+            pace: self.pace.clone(),
+            ..Self::of(RecordBatch::try_new(self.record.schema(), all)?)
+        })
     }
 }
 
