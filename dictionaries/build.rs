@@ -41,8 +41,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     )?;
     let mut texts = format!("static TEXTS: [Text; {}] = [\n", builtin::LISTS.len());
     for id in builtin::LISTS {
-        let [items, exceptions] = ["items", "exceptions"].map(|name| {
-            let file = root.join("lists").join(id).join(format!("{name}.txt"));
+        let [source, items, exceptions] = ["SOURCE.toml", "items.txt", "exceptions.txt"].map(|name| {
+            let file = root.join("lists").join(id).join(name);
             // Not every list has exceptions.
             let text = if file.exists() {
                 fs::read(file)?
@@ -52,8 +52,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             embed(&out.join(format!("{id}-{name}.zst")), &text, Layout::Plain)
         });
         texts += &format!(
-            "Text {{ list: {id:?}, items: {}, exceptions: {} }},\n",
-            items?, exceptions?
+            "Text {{ list: {id:?}, source: {}, items: {}, exceptions: {} }},\n",
+            source?, items?, exceptions?
         );
     }
     fs::write(out.join("texts.rs"), texts + "];\n")?;

@@ -12,7 +12,7 @@ use divan::counter::ItemsCount;
 use lethe_benches::notes::notes;
 use lethe_core::{LabelSet, NoteBatch, Tagger};
 use lethe_corpus::{Document, Mark};
-use lethe_dictionaries::Dictionary;
+use lethe_dictionaries::{Dictionary, LazyDictionary};
 use lethe_learn::NoObserver;
 use lethe_members::registry::default_rules;
 use lethe_members::{Job, kinds, open, predict, train};
@@ -52,12 +52,18 @@ fn members() -> BTreeMap<&'static str, Arc<dyn Tagger>> {
             train: &documents,
             held_out: &[],
             settings: settings.parse().expect("the settings are TOML"),
+            dictionary: &Dictionary::builtin(),
             seed: 1,
             folder: &folder,
             restart: true,
         };
         train(&job, &mut NoObserver).expect("every kind trains");
-        (kind, open(&folder, None).expect("what was trained opens").member)
+        (
+            kind,
+            open(&folder, None, &LazyDictionary::Builtin)
+                .expect("what was trained opens")
+                .member,
+        )
     });
     let members = trained.collect();
     std::fs::remove_dir_all(&folder).expect("the folder is this process' own");

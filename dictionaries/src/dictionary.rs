@@ -84,6 +84,11 @@ impl Dictionary {
         Arc::clone(shared)
     }
 
+    /// Returns the bytes of the dictionary of the bundled lists, as [`Dictionary::from_bytes`] reads them.
+    pub fn builtin_bytes() -> Vec<u8> {
+        BUILTIN.unpack()
+    }
+
     /// Reads a file that [`compile`](crate::compile()) wrote.
     ///
     /// # Errors

@@ -34,4 +34,4 @@ pub use matcher::{Match, Matcher, SlotKey};
 pub use ordinary::exemption;
 pub use read::LoadError;
 pub use source::{List, MatchMode, Role, Source, SourceError};
-pub use text::{exceptions, items};
+pub use text::{builtin_lists, exceptions, items};

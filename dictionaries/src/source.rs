@@ -135,28 +135,35 @@ impl List {
         {
             return Err(SourceError::Id { path: folder.into() });
         }
-        let path = folder.join("SOURCE.toml");
-        let source: Source = toml::from_str(&read(&path)?).map_err(|error| SourceError::Toml {
-            path,
+        let exceptions = folder.join("exceptions.txt");
+        let exceptions = if exceptions.exists() {
+            read(&exceptions)?
+        } else {
+            String::new()
+        };
+        let [source, items] = ["SOURCE.toml", "items.txt"].map(|file| read(&folder.join(file)));
+        Self::of_texts(folder, id, &source?, &items?, &exceptions)
+    }
+
+    /// Reads a list from the texts of its files, which are or were in `folder`.
+    pub(crate) fn of_texts(
+        folder: &Path,
+        id: &str,
+        source: &str,
+        items: &str,
+        exceptions: &str,
+    ) -> Result<Self, SourceError> {
+        let source: Source = toml::from_str(source).map_err(|error| SourceError::Toml {
+            path: folder.join("SOURCE.toml"),
             message: error.to_string(),
         })?;
-        let path = folder.join("items.txt");
-        let items = entries(&path, &read(&path)?, !source.number.is_empty())?;
-        let path = folder.join("exceptions.txt");
-        let exceptions = if path.exists() {
-            let text = read(&path)?;
-            entries(&path, &text, false)?
-                .into_iter()
-                .map(|(entry, _)| entry)
-                .collect()
-        } else {
-            vec![]
-        };
+        let items = entries(&folder.join("items.txt"), items, !source.number.is_empty())?;
+        let exceptions = entries(&folder.join("exceptions.txt"), exceptions, false)?;
         Ok(Self {
             id: id.to_owned(),
             source,
             items,
-            exceptions,
+            exceptions: exceptions.into_iter().map(|(entry, _)| entry).collect(),
         })
     }
 }

@@ -1,10 +1,15 @@
 //! The texts of the bundled lists, for code that draws entries from them. The program contains them compressed.
 
+use std::path::Path;
+
 use lethe_embedded::Embedded;
+
+use crate::source::{List, SourceError};
 
 /// A bundled list.
 struct Text {
     list: &'static str,
+    source: Embedded,
     items: Embedded,
     /// Empty if the list has none.
     exceptions: Embedded,
@@ -39,11 +44,33 @@ pub fn exceptions(list: &str) -> &'static str {
     of(list).exceptions.text()
 }
 
+/// Returns the bundled lists, to compile a dictionary of them and others.
+///
+/// # Errors
+/// [`SourceError`], which the build script would have reported.
+pub fn builtin_lists() -> Result<Vec<List>, SourceError> {
+    let read = |text: &'static Text| {
+        let (folder, exceptions) = (Path::new(text.list), text.exceptions.text());
+        List::of_texts(
+            folder,
+            text.list,
+            text.source.text(),
+            text.items.text(),
+            exceptions,
+        )
+    };
+    TEXTS.iter().map(read).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
+
+    #[test]
+    fn the_bundled_lists_compile_to_the_built_in_dictionary() {
+        let bytes = crate::compile(&builtin_lists().unwrap()).unwrap();
+        assert_eq!(bytes, crate::Dictionary::builtin_bytes());
+    }
 
     #[test]
     fn every_bundled_list_has_the_text_of_its_files() {

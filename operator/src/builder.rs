@@ -92,7 +92,13 @@ impl EngineBuilder {
         };
         dictionary.prepare();
         let bundle = self.open(&dictionary)?;
-        let dictionary = dictionary.get();
+        if let Some(file) = &self.dictionary {
+            bundle
+                .manifest
+                .check_dictionary(file, &dictionary.get())
+                .map_err(|error| Error::Dictionary(error.to_string()))?;
+        }
+        let dictionary = bundle.dictionary.get();
         let digest = bundle.manifest.digest();
         let labels = Arc::clone(&bundle.labels);
         let (redactor, propagation) = match &self.policy {
@@ -110,7 +116,7 @@ impl EngineBuilder {
             ),
             Some(policy) => policy.build(self.keys.as_deref(), &labels, &dictionary)?,
         };
-        let engine = bundle.into_engine(&dictionary, redactor).propagating(propagation);
+        let engine = bundle.into_engine(redactor).propagating(propagation);
         Ok(Engine::new(engine, digest))
     }
 

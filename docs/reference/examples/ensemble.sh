@@ -11,6 +11,13 @@ for member in ssvm mira naive-bayes; do
 done
 # Rules are not trained: they predict the documents as they are.
 lethe crossval gazetteer --train gold.jsonl --out cv/gazetteer
+  mkdir -p lists/wards
+  printf 'title = "Our wards"\norigin = "The hospital"\nlicence = "own"\ndate = "2026-11-01"\nlanguage = "en"\nmatch = "folded"\nmin-length = 4\nrole = "phi"\nlabel = "DEPARTMENT"\n' >lists/wards/SOURCE.toml
+  printf 'quayle ward\npenhallow unit\n' >lists/wards/items.txt
+  lethe dictionary build --builtin --lists lists/ --output site.dict
+  lethe train ogd --train gold.jsonl --dictionary site.dict --out models-site/ogd
+  lethe crossval ogd --train gold.jsonl --dictionary site.dict --folds 3 --out cv-site/ogd
+  lethe annotate --member models-site/ogd --dictionary site.dict --input gold-test.jsonl --output predicted-site.jsonl
 
 # The whole elimination path, as a table and as a page.
 lethe ensemble prune gold.jsonl cv/ssvm cv/mira cv/naive-bayes --models models/ --html prune.html --svg prune.svg
@@ -20,6 +27,8 @@ lethe ensemble prune gold.jsonl cv/ssvm cv/mira cv/naive-bayes --costs costs.jso
 # Thresholds by category of labels; overruled spans are redacted, too.
 lethe ensemble prune gold.jsonl cv/ssvm cv/mira cv/naive-bayes --labels i2b2-2014 --rename names.toml --only ssvm --only mira --keep ssvm --by-category --solo-min-scores --require-corroboration --overlap --redact-uncovered
 lethe ensemble prune gold.jsonl cv/ssvm cv/mira cv/naive-bayes --always-redact ssvm
+# Models that were trained with a dictionary of your own.
+lethe ensemble prune gold.jsonl ogd=cv-site/ogd --models models-site/ --dictionary site.dict
 
 # A bundle of the chosen members.
 lethe ensemble fit voting-pruned gold.jsonl cv/ssvm cv/mira cv/naive-bayes --models models/ --union-rule known --out bundle/
@@ -27,12 +36,15 @@ lethe ensemble fit voting-pruned gold.jsonl cv/ssvm cv/mira cv/gazetteer --model
 lethe ensemble fit voting-pruned gold.jsonl cv/ssvm cv/mira cv/naive-bayes --models models/ --costs costs.json --every-set --measure f2 --floor characters:0.5 --ceiling 10000 --labels i2b2-2014 --rename names.toml --only ssvm --only mira --keep ssvm --out bundle-f2/
 lethe ensemble fit voting gold.jsonl cv/ssvm cv/mira cv/naive-bayes --models models/ --by-category --solo-min-scores --require-corroboration --always-redact naive-bayes --union-rule pattern --always-min-score 0.6 --overlap --redact-uncovered --out bundle-by-category/
 lethe ensemble fit decision-templates gold.jsonl cv/ssvm cv/mira cv/naive-bayes --models models/ --seed 3 --out bundle-templates/
+# It carries its dictionary.
+lethe ensemble fit voting gold.jsonl ogd=cv-site/ogd --models models-site/ --dictionary site.dict --out bundle-site/
 
 # Every combiner on other documents.
 lethe ensemble compare gold.jsonl cv/ssvm cv/mira cv/naive-bayes --test gold-test.jsonl --test-predictions predicted/ --methods voting --methods voting-pruned --methods decision-templates
 lethe ensemble compare gold.jsonl cv/ssvm cv/mira cv/naive-bayes --test gold-test.jsonl --test-predictions predicted/ --methods voting --methods decision-templates --seed 3 --out compared/ --json > compared.json
 lethe ensemble compare gold.jsonl cv/ssvm cv/mira cv/naive-bayes --test gold-test.jsonl --test-predictions predicted/ --methods voting-pruned --models models/ --costs costs.json --every-set --measure f2 --floor characters:0.5 --ceiling 10000 --labels i2b2-2014 --rename names.toml --only ssvm --only mira --keep ssvm
 lethe ensemble compare gold.jsonl cv/ssvm cv/mira cv/naive-bayes --test gold-test.jsonl --test-predictions predicted/ --methods voting --by-category --solo-min-scores --require-corroboration --always-redact naive-bayes --overlap --redact-uncovered
+lethe ensemble compare gold.jsonl ogd=cv-site/ogd --test gold-test.jsonl --test-predictions ogd=predicted-site.jsonl --methods voting --models models-site/ --dictionary site.dict
 # Predictions without any text of the notes, which the commands above read as well.
 lethe ensemble export-offsets gold.jsonl cv/ssvm cv/mira --out predictions.jsonl
 
@@ -46,6 +58,7 @@ lethe bundle export en-clinical bundles/en-clinical
 lethe bundle swap bundle/ --member ssvm=models/ssvm --out bundles/swapped
 lethe bundle swap bundle-templates/ --member ssvm=models/ssvm --keep-combiner --out bundles/swapped-templates
 lethe bundle create --member ssvm=models/ssvm --member mira=models/mira --rule known --threshold 2 --labels i2b2-2014 --out bundles/voted
+lethe bundle create --member ogd=models-site/ogd --dictionary site.dict --labels i2b2-2014 --out bundles/site
 
 # Versions that running streams take up.
 lethe ensemble publish bundle/ --to versions/

@@ -48,4 +48,9 @@ lethe evaluate gold-test.jsonl found.jsonl --rename names.toml
 
 # Lists of your own, for `phrases` and `gazetteer`.
 lethe dictionary build --lists lists/ --output local.dict
+# Together with the built-in ones, for members that learn.
+lethe dictionary build --builtin --lists lists/ --output site.dict
+lethe train ssvm --train gold.jsonl --dictionary site.dict --set epochs=2 --out models/site-ssvm
+lethe annotate --member models/site-ssvm --dictionary site.dict --input gold-test.jsonl --output found-site.jsonl
+lethe crossval ssvm --train gold.jsonl --dictionary site.dict --folds 3 --set epochs=2 --out folds-site/
 lethe dictionary build --lists lists/ --output local.dict --json > local.json

@@ -32,8 +32,8 @@ pub(crate) use erase::EraseArgs;
 pub(crate) use files::{ExplainArgs, NoteArgs, ProfileArgs, RedactArgs, ReportArgs, ShowNoteArgs};
 pub(crate) use init::{InitArgs, InitPolicy, InitSource};
 pub(crate) use learn::{
-    CrossvalArgs, DisguiseKind, EvaluateArgs, FoldUnit, LearningArgs, NoiseKind, SynthesiseArgs,
-    SynthesisedForm, TrainArgs,
+    CrossvalArgs, DictionaryArgs, DisguiseKind, EvaluateArgs, FoldUnit, LearningArgs, NoiseKind,
+    SynthesiseArgs, SynthesisedForm, TrainArgs,
 };
 pub(crate) use publish::PublishDatasetArgs;
 pub(crate) use replay::ReplayArgs;
@@ -349,6 +349,9 @@ pub(crate) struct AnnotateArgs {
     /// The label set of that member; by default a model's own, else `i2b2-2014`
     #[arg(long, value_name = "SET", requires = "member")]
     pub(crate) labels: Option<String>,
+    /// The dictionary of that member, a file of `lethe dictionary build`; by default the built-in one
+    #[arg(long, value_name = "FILE", requires = "member")]
+    pub(crate) dictionary: Option<PathBuf>,
     /// Use the members, vote and labels of a bundle: the name of a built-in one, or its folder
     #[arg(long, value_name = "BUNDLE", conflicts_with_all = ["config", "member"])]
     pub(crate) bundle: Option<PathBuf>,
@@ -481,6 +484,9 @@ pub(crate) struct DictionaryBuildArgs {
     /// Folders of lists; each list is a folder with items.txt, exceptions.txt and SOURCE.toml
     #[arg(long, value_name = "DIR", required = true)]
     pub(crate) lists: Vec<PathBuf>,
+    /// Add the built-in lists, as members need them that use more than your own
+    #[arg(long)]
+    pub(crate) builtin: bool,
     /// The dictionary file to write
     #[arg(long, value_name = "FILE")]
     pub(crate) output: PathBuf,

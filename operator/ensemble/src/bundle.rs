@@ -3,6 +3,7 @@
 //! `bundle.toml` names every member with the digest of the files that it reads. It leaves out members that
 //! pruning dropped, so a stream never loads them.
 
+mod carry;
 mod copy;
 mod manifest;
 mod swap;
@@ -16,7 +17,7 @@ use std::thread;
 use lethe_core::{
     Combine, Engine, LabelSet, MemberSet, Merging, Redactor, TOKENIZER_VERSION, Tagger, UnionRules, hex,
 };
-use lethe_dictionaries::{Dictionary, LazyDictionary, exemption};
+use lethe_dictionaries::{Dictionary, LazyDictionary, LoadError, exemption};
 use lethe_members::registry::{BuildError, MemberConfig};
 
 use sha2::{Digest as _, Sha256};
@@ -43,6 +44,8 @@ pub struct Bundle {
     pub members: Vec<Arc<dyn Tagger>>,
     /// The combiner.
     pub combiner: Arc<dyn Combine>,
+    /// The dictionary that its members read: the one that it carries, else the given one.
+    pub dictionary: LazyDictionary,
 }
 
 /// Why a folder is not a usable bundle.
@@ -99,6 +102,24 @@ pub enum BundleError {
         /// The digest in the manifest.
         expected: String,
     },
+    /// The dictionary is not the one that the bundle was built with.
+    #[error("{}: the bundle was built with the dictionary {expected}, but this one is {found}: its members' features would change; use that dictionary, or build the bundle again with this one (`--dictionary`)", path.display())]
+    Dictionary {
+        /// The dictionary's file, or the manifest if the bundle has no such file.
+        path: PathBuf,
+        /// The dictionary's digest.
+        found: String,
+        /// The digest in the manifest.
+        expected: String,
+    },
+    /// The file of its dictionary is damaged.
+    #[error("{}: {source}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The problem.
+        source: LoadError,
+    },
     /// No trusted key signed it.
     #[error("{}: {why}; sign the bundle's manifest with `minisign -S -m bundle.toml`, or correct `signed_by`", path.display())]
     Signature {
@@ -123,7 +144,7 @@ fn sha256(bytes: &[u8]) -> String {
 
 impl Bundle {
     /// Opens a bundle's folder, or the current version in a folder of [`Versions`]. Refuses the whole bundle
-    /// if a member is damaged or was replaced.
+    /// if a member is damaged or was replaced. `dictionary` is for bundles that carry none.
     ///
     /// # Errors
     /// [`BundleError`], naming manifest, member and digest.
@@ -162,6 +183,8 @@ impl Bundle {
                 })?
             }
         };
+        let carried = manifest.carried(folder)?;
+        let dictionary = &carried.unwrap_or_else(|| dictionary.clone());
         // Reading and preparing weights is most of the start of a program that redacts one note.
         let opened = thread::scope(|scope| {
             let labels = &labels;
@@ -172,6 +195,7 @@ impl Bundle {
                 .map(|thread| thread.join())
                 .collect::<Vec<_>>()
         });
+        manifest.check_dictionary(&path, &dictionary.get())?;
         let members = opened
             .into_iter()
             .map(|member| member.unwrap_or_else(|panic| resume_unwind(panic)))
@@ -182,6 +206,7 @@ impl Bundle {
             labels: Arc::new(labels),
             members,
             combiner,
+            dictionary: dictionary.clone(),
         })
     }
 
@@ -213,13 +238,13 @@ impl Bundle {
 
     /// Creates the bundle's engine. Predictions of its members are not merged: they know their corpus' own
     /// boundaries.
-    pub fn into_engine(self, dictionary: &Arc<Dictionary>, redactor: Redactor) -> Engine {
+    pub fn into_engine(self, redactor: Redactor) -> Engine {
         let merging = Merging {
             whole: Merging::names(&self.labels),
             ..Merging::none(&self.labels)
         };
         Engine::new(self.labels, self.members, self.combiner, merging, redactor)
-            .exempting(Some(exemption(dictionary)))
+            .exempting(Some(exemption(&self.dictionary.get())))
     }
 }
 

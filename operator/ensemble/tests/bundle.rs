@@ -13,7 +13,7 @@ use lethe_core::{
     VoteSpec, hex,
 };
 use lethe_corpus::{Document, Mark};
-use lethe_dictionaries::Dictionary;
+use lethe_dictionaries::{Dictionary, LazyDictionary, List, compile};
 use lethe_ensemble::{Bundle, BundleManifest, Fitted, Part, PredictionSet, Provenance, Rule, Versions, swap};
 use lethe_learn::NoObserver;
 use lethe_members::{Job, open, predict, train};
@@ -49,6 +49,7 @@ fn model(folder: &Path, kind: &'static str) -> PathBuf {
         train: &documents(),
         held_out: &[],
         settings: toml::Table::new(),
+        dictionary: &Dictionary::builtin(),
         seed: 1,
         folder: &path,
         restart: false,
@@ -276,6 +277,63 @@ fn a_version_is_taken_up_and_taken_back_and_nothing_but_a_whole_bundle_becomes_o
     assert_eq!(versions.names().unwrap().len(), 2);
 }
 
+/// Returns a dictionary that is not the built-in one.
+fn other() -> Vec<u8> {
+    let lists = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dictionaries/lists");
+    let list = List::read(&lists.join("credentials")).unwrap();
+    compile(&[list]).unwrap()
+}
+
+#[test]
+fn a_bundle_carries_the_dictionary_of_its_members_and_another_is_refused_with_both_digests() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = bundle(folder.path());
+    let mut manifest = BundleManifest::read(&path).unwrap();
+    manifest.carry(&path, None).unwrap();
+    manifest.write(&path, |_| None).unwrap();
+    let (builtin, other) = (Dictionary::builtin(), other());
+    let given = Arc::new(Dictionary::from_bytes(other.clone()).unwrap());
+    let refusal = || Bundle::open(&path, &given).err().unwrap().to_string();
+    let both = |told: &str| {
+        [&builtin, &given]
+            .iter()
+            .all(|one| told.contains(&hex(one.digest())))
+    };
+    assert_ne!(builtin.digest(), given.digest());
+
+    // What the bundle carries counts, not what the program has.
+    let opened = Bundle::open(&path, &given).unwrap();
+    assert_eq!(opened.dictionary.get().digest(), builtin.digest());
+    let file = path.join("dictionary.bin");
+    let whole = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &whole[..whole.len() - 1]).unwrap();
+    let told = refusal();
+    assert!(told.contains("dictionary.bin: damaged"), "{told}");
+    std::fs::write(&file, &other).unwrap();
+    let told = refusal();
+    assert!(told.contains("dictionary.bin") && both(&told), "{told}");
+    std::fs::remove_file(&file).unwrap();
+    let told = refusal();
+    assert!(told.contains("bundle.toml") && both(&told), "{told}");
+    Bundle::open(&path, &builtin).unwrap();
+}
+
+#[test]
+fn a_model_is_refused_with_another_dictionary_than_it_was_trained_with() {
+    let folder = tempfile::tempdir().unwrap();
+    // The bundle does not name its dictionary, as those of earlier versions do not; its models do.
+    let path = bundle(folder.path());
+    let given = Arc::new(Dictionary::from_bytes(other()).unwrap());
+    let told = Bundle::open(&path, &given).err().unwrap().to_string();
+    assert!(
+        told.contains("member `mira`") && told.contains("trained with"),
+        "{told}"
+    );
+    for dictionary in [&given, &Dictionary::builtin()] {
+        assert!(told.contains(&hex(dictionary.digest())), "{told}");
+    }
+}
+
 #[test]
 fn a_bundle_with_keys_of_an_earlier_version_opens_and_keeps_its_digest() {
     let folder = tempfile::tempdir().unwrap();
@@ -338,6 +396,7 @@ fn a_swap_that_cannot_be_leaves_nothing() {
         train: &names_only,
         held_out: &[],
         settings: toml::Table::new(),
+        dictionary: &Dictionary::builtin(),
         seed: 1,
         folder: &poor,
         restart: false,
@@ -362,7 +421,12 @@ fn a_fitted_combiner_is_kept_only_if_that_is_accepted() {
     let (path, out) = (folder.path().join("fitted"), folder.path().join("out"));
     let models = ["mira", "ogd"].map(|kind| (kind, model(folder.path(), kind)));
     let predictions = models.iter().map(|(kind, path)| {
-        let model = open(path, Some(&Arc::new(LabelSet::meddocan()))).unwrap();
+        let model = open(
+            path,
+            Some(&Arc::new(LabelSet::meddocan())),
+            &LazyDictionary::Builtin,
+        )
+        .unwrap();
         let found = predict(model.member.as_ref(), &model.labels, &documents()).unwrap();
         ((*kind).to_owned(), found)
     });

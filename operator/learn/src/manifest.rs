@@ -106,6 +106,16 @@ pub enum ManifestError {
         /// The file that it names.
         file: String,
     },
+    /// The model would read another dictionary than the one it was trained with.
+    #[error("{}: the model was trained with the dictionary {trained}, but the given one is {given}: its features would change; use the file that it was trained with (`--dictionary`, `engine.dictionary`), or train it again", path.display())]
+    Dictionary {
+        /// The model's folder.
+        path: PathBuf,
+        /// The digest of the dictionary that it was trained with.
+        trained: String,
+        /// The digest of the given dictionary.
+        given: String,
+    },
     /// The manifest does not list a file that this kind of member needs.
     #[error("{}: no digest of `{file}`, which a `{kind}` needs", path.display())]
     Missing {
@@ -195,6 +205,28 @@ impl Manifest {
         Ok(manifest)
     }
 
+    /// Returns the digest of the dictionary that the model was trained with, if it reads one.
+    pub fn dictionary(&self) -> Option<&str> {
+        self.settings.get("dictionary")?.as_str()
+    }
+
+    /// Checks that a dictionary with this digest is the one that the model was trained with. Models of earlier
+    /// versions do not always say which one that was; they accept any.
+    ///
+    /// # Errors
+    /// [`ManifestError::Dictionary`], with both digests.
+    pub fn check_dictionary(&self, folder: &Path, given: &[u8; 32]) -> Result<(), ManifestError> {
+        let given = hex(given);
+        match self.dictionary() {
+            Some(trained) if trained != given => Err(ManifestError::Dictionary {
+                path: folder.to_owned(),
+                trained: trained.to_owned(),
+                given,
+            }),
+            _ => Ok(()),
+        }
+    }
+
     /// Returns the SHA-256 of the manifest, which holds the digests of all files. It identifies the model.
     pub fn digest(&self) -> String {
         // What was read from TOML can be written as TOML.
@@ -275,6 +307,22 @@ mod tests {
             message.contains("`clusters.bin`, which a `crf` needs"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn another_dictionary_is_refused_with_both_digests() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut manifest = written(folder.path());
+        manifest.check_dictionary(folder.path(), &[1; 32]).unwrap();
+        manifest
+            .settings
+            .insert("dictionary".to_owned(), hex(&[1; 32]).into());
+        manifest.check_dictionary(folder.path(), &[1; 32]).unwrap();
+        let refused = manifest.check_dictionary(folder.path(), &[2; 32]).unwrap_err();
+        let message = refused.to_string();
+        for digest in [[1; 32], [2; 32]] {
+            assert!(message.contains(&hex(&digest)), "{message}");
+        }
     }
 
     #[test]

@@ -168,7 +168,7 @@ pub struct LinearMember {
 }
 
 impl LinearMember {
-    /// Opens a model's folder.
+    /// Opens a model's folder. `dictionary` must be the one that it was trained with.
     ///
     /// # Errors
     /// [`MemberError`], naming the folder or file.
@@ -191,7 +191,9 @@ impl LinearMember {
             features,
             model,
         } = opened(folder)?;
-        Self::build(folder, manifest, &features, model, labels, &dictionary.get())
+        let dictionary = dictionary.get();
+        manifest.check_dictionary(folder, dictionary.digest())?;
+        Self::build(folder, manifest, &features, model, labels, &dictionary)
     }
 
     /// Creates a member directly from training.

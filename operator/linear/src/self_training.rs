@@ -133,6 +133,9 @@ pub fn self_train(task: &SelfTask<'_>, observer: &mut dyn Observer) -> Result<Se
         features,
         model,
     } = opened(task.model)?;
+    manifest
+        .check_dictionary(task.model, task.dictionary.digest())
+        .map_err(MemberError::from)?;
     let (learner, config) = task.learner(&manifest)?;
     let extractor = features.build(task.dictionary).map_err(TrainError::from)?;
     let clean = Clean::new(task, &model, &extractor)?;

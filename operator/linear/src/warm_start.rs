@@ -90,6 +90,9 @@ pub fn warm_start(task: &WarmStartTask<'_>, observer: &mut dyn Observer) -> Resu
         features,
         model,
     } = opened(task.model)?;
+    manifest
+        .check_dictionary(task.model, task.dictionary.digest())
+        .map_err(MemberError::from)?;
     let from = manifest.digest();
     let learner = task.learner(&manifest)?;
     let tags = manifest

@@ -15,12 +15,13 @@ use lethe_core::{LabelSet, Tagger};
 use lethe_dictionaries::Dictionary;
 use lethe_learn::{Manifest, Marginals, Training};
 use lethe_linear::{Learner, LinearMember};
+use lethe_neural::convolution::Convolutional;
 use serde::{Deserialize, Serialize};
 
 pub use weighted::{Brier, Probabilistic, Weight, Weighted, WeightedError};
 pub use widened::{Widened, together};
 
-use crate::model::{OpenError, network};
+use crate::model::{OpenError, convolution, network};
 
 /// The kind in a mixture's manifest.
 pub const MIXTURE: &str = "mixture";
@@ -166,6 +167,9 @@ pub fn learned(
     if Learner::KINDS.contains(&manifest.kind.as_str()) {
         return Ok(Arc::new(LinearMember::open(folder, labels, dictionary)?));
     }
+    if manifest.kind == Convolutional::KIND {
+        return Ok(Arc::new(convolution(folder, &manifest.kind, labels)?));
+    }
     Ok(Arc::new(network(
         folder,
         &manifest,
@@ -207,9 +211,9 @@ mod tests {
         let first = folder.path().join("first");
         let page = mixed(folder.path(), 1.0);
         assert_eq!(page.tags.labels(), ["DATE", "NAME"]);
-        let model = open(folder.path(), None).unwrap();
+        let model = open(folder.path(), None, &LazyDictionary::Builtin).unwrap();
         assert_eq!(model.member.name(), MIXTURE);
-        let alone = open(&first, Some(&model.labels)).unwrap();
+        let alone = open(&first, Some(&model.labels), &LazyDictionary::Builtin).unwrap();
         let marks = |member: &dyn Tagger| -> Vec<Vec<(usize, String)>> {
             let predicted = predict(member, &model.labels, &documents).unwrap().into_iter();
             let each = |mark: lethe_corpus::Mark| (mark.span.start(), mark.label);
@@ -247,7 +251,7 @@ mod tests {
         let bayes = folder.path().join("second");
         train(&job("naive-bayes", &documents(), &bayes), &mut NoObserver).unwrap();
         write(folder.path(), 0.5, Training::default()).unwrap();
-        let model = open(folder.path(), None).unwrap();
+        let model = open(folder.path(), None, &LazyDictionary::Builtin).unwrap();
         let found = predict(model.member.as_ref(), &model.labels, &documents()).unwrap();
         assert_eq!(found[0].marks.len(), 2);
     }
@@ -257,7 +261,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         mixed(folder.path(), 0.5);
         let refused = |expected: &str| {
-            let message = open(folder.path(), None).map(drop).unwrap_err().to_string();
+            let message = open(folder.path(), None, &LazyDictionary::Builtin)
+                .map(drop)
+                .unwrap_err()
+                .to_string();
             assert!(message.contains(expected), "{message}");
         };
         let page = folder.path().join("member.toml");

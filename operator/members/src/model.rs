@@ -7,6 +7,7 @@ use lethe_core::{LabelError, LabelSet, Tagger};
 use lethe_dictionaries::{Dictionary, LazyDictionary};
 use lethe_learn::{Manifest, ManifestError};
 use lethe_linear::{Learner, LinearMember};
+use lethe_neural::convolution::{ConvolutionMember, ConvolutionNetwork, Convolutional};
 use lethe_neural::{Network, NetworkError, NeuralMember, Recurrent};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,7 +52,7 @@ pub enum OpenError {
     /// A linear model's folder.
     #[error(transparent)]
     Linear(#[from] lethe_linear::MemberError),
-    /// A recurrent model's folder.
+    /// A recurrent or convolutional model's folder.
     #[error("{}: {source}", folder.display())]
     Network {
         /// The folder.
@@ -91,23 +92,21 @@ impl ModelConfig {
 }
 
 /// Opens a model's folder, under `labels`, or under labels of its own: a built-in set if one has them all,
-/// else the bare names.
+/// else the bare names. `dictionary` must be the one that it was trained with.
 ///
 /// # Errors
 /// [`OpenError`], naming the folder or file.
-pub fn open(folder: &Path, labels: Option<&Arc<LabelSet>>) -> Result<Model, OpenError> {
+pub fn open(
+    folder: &Path,
+    labels: Option<&Arc<LabelSet>>,
+    dictionary: &LazyDictionary,
+) -> Result<Model, OpenError> {
     let manifest = Manifest::read(folder)?;
     let labels = match labels {
         Some(labels) => Arc::clone(labels),
         None => own_labels(&manifest, folder)?,
     };
-    let member = member(
-        folder,
-        &manifest,
-        &manifest.kind,
-        &labels,
-        &LazyDictionary::Builtin,
-    )?;
+    let member = member(folder, &manifest, &manifest.kind, &labels, dictionary)?;
     Ok(Model {
         manifest,
         labels,
@@ -119,17 +118,24 @@ pub fn open(folder: &Path, labels: Option<&Arc<LabelSet>>) -> Result<Model, Open
 ///
 /// # Errors
 /// [`OpenError`], naming the folder or file; [`OpenError::Kind`] if the model cannot compute them.
-pub fn probabilistic(folder: &Path, labels: Option<&Arc<LabelSet>>) -> Result<Probabilistic, OpenError> {
+pub fn probabilistic(
+    folder: &Path,
+    labels: Option<&Arc<LabelSet>>,
+    dictionary: &Arc<Dictionary>,
+) -> Result<Probabilistic, OpenError> {
     let manifest = Manifest::read(folder)?;
     let labels = match labels {
         Some(labels) => Arc::clone(labels),
         None => own_labels(&manifest, folder)?,
     };
-    let (kind, dictionary) = (manifest.kind.as_str(), Dictionary::builtin());
+    let kind = manifest.kind.as_str();
     if Learner::KINDS.contains(&kind) {
-        return Ok(Arc::new(LinearMember::open(folder, &labels, &dictionary)?));
+        return Ok(Arc::new(LinearMember::open(folder, &labels, dictionary)?));
     }
-    Ok(Arc::new(network(folder, &manifest, kind, &labels, &dictionary)?))
+    if kind == Convolutional::KIND {
+        return Ok(Arc::new(convolution(folder, kind, &labels)?));
+    }
+    Ok(Arc::new(network(folder, &manifest, kind, &labels, dictionary)?))
 }
 
 fn own_labels(manifest: &Manifest, folder: &Path) -> Result<Arc<LabelSet>, OpenError> {
@@ -155,6 +161,9 @@ fn member(
         let member = LinearMember::open_lazily(folder, labels, dictionary)?;
         return Ok(Arc::new(member.named(name)));
     }
+    if manifest.kind == Convolutional::KIND {
+        return Ok(Arc::new(convolution(folder, name, labels)?));
+    }
     let dictionary = &dictionary.get();
     if manifest.kind == MIXTURE {
         let member = mixture::open(folder, manifest, name, labels, dictionary)?;
@@ -177,12 +186,25 @@ pub(crate) fn network(
             kind: manifest.kind.clone(),
         });
     }
-    Network::open(folder, name, labels, dictionary).map_err(|error| match error {
+    Network::open(folder, name, labels, dictionary).map_err(|error| refused(folder, error))
+}
+
+/// Opens a convolutional model's folder.
+pub(crate) fn convolution(
+    folder: &Path,
+    name: &str,
+    labels: &LabelSet,
+) -> Result<ConvolutionMember, OpenError> {
+    ConvolutionNetwork::open(folder, name, labels).map_err(|error| refused(folder, error))
+}
+
+fn refused(folder: &Path, error: NetworkError) -> OpenError {
+    match error {
         // The manifest's own errors name the file.
         NetworkError::Manifest(error) => error.into(),
         source => OpenError::Network {
             folder: folder.to_owned(),
             source,
         },
-    })
+    }
 }

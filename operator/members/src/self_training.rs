@@ -2,6 +2,7 @@
 //! writes a new model unless it lost more than a bound on the held-out documents.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use lethe_corpus::Document;
 use lethe_dictionaries::Dictionary;
@@ -29,6 +30,8 @@ pub struct SelfTrainJob<'a> {
     pub settings: toml::Table,
     /// The most strict micro-F1 (0 to 1) that it may lose on the held-out set.
     pub bound: f64,
+    /// The dictionary that the model was trained with.
+    pub dictionary: &'a Arc<Dictionary>,
     /// The same seed gives the same model, byte for byte.
     pub seed: u64,
     /// The folder that becomes the model.
@@ -145,7 +148,6 @@ fn linear(
     told: &mut Option<(f64, f64)>,
     observer: &mut dyn Observer,
 ) -> Result<Manifest, TrainError> {
-    let dictionary = Dictionary::builtin();
     let task = lethe_linear::SelfTask {
         model: job.model,
         settings,
@@ -153,7 +155,7 @@ fn linear(
         unlabelled: job.unlabelled,
         held_out: job.held_out,
         teacher: job.teacher,
-        dictionary: &dictionary,
+        dictionary: job.dictionary,
         seed: job.seed,
     };
     task.check().map_err(|error| match error {
@@ -180,14 +182,13 @@ fn recurrent(
     told: &mut Option<(f64, f64)>,
     observer: &mut dyn Observer,
 ) -> Result<Manifest, TrainError> {
-    let dictionary = Dictionary::builtin();
     let task = lethe_neural::SelfTask {
         model: job.model,
         labelled: job.labelled,
         unlabelled: job.unlabelled,
         held_out: job.held_out,
         teacher: job.teacher,
-        dictionary: &dictionary,
+        dictionary: job.dictionary,
     };
     within(job.folder, job.restart, |state| {
         let done = settings.train(&task, Some(state), observer)?;
@@ -204,7 +205,7 @@ mod tests {
     use lethe_learn::{NoObserver, TagSet};
 
     use super::*;
-    use crate::training::tests::{documents, job};
+    use crate::training::tests::{builtin, documents, job};
     use crate::{probabilistic, train};
 
     /// Notes of another institution, with names in other contexts; without annotations.
@@ -246,6 +247,7 @@ mod tests {
             held_out: &all[24..],
             teacher: None,
             settings: small(kind),
+            dictionary: builtin(),
             bound: 0.05,
             seed: 5,
             folder,
@@ -271,7 +273,7 @@ mod tests {
                 before.digest(),
                 "{kind}: and others than before"
             );
-            let told = probabilistic(&new, None).unwrap();
+            let told = probabilistic(&new, None, builtin()).unwrap();
             assert_eq!(told.tags(), &before.tags);
         }
     }

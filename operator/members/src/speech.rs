@@ -68,6 +68,7 @@ pub(crate) fn open_pos(folder: &Path) -> Result<Arc<PosTagger>, TrainError> {
 
 #[cfg(test)]
 mod tests {
+    use lethe_dictionaries::LazyDictionary;
     use lethe_learn::NoObserver;
 
     use super::*;
@@ -93,9 +94,12 @@ mod tests {
         );
         crate::train(&job, &mut NoObserver).unwrap();
         std::fs::remove_dir_all(&pos).unwrap();
-        crate::open(&model, None).unwrap();
+        crate::open(&model, None, &LazyDictionary::Builtin).unwrap();
         std::fs::write(model.join("pos.bin"), "x").unwrap();
-        let message = crate::open(&model, None).err().unwrap().to_string();
+        let message = crate::open(&model, None, &LazyDictionary::Builtin)
+            .err()
+            .unwrap()
+            .to_string();
         assert!(message.contains("pos.bin: its digest"), "{message}");
     }
 

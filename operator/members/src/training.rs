@@ -1,12 +1,14 @@
 //! The kinds of members that can be trained, and the one way to train them: documents in, a model folder out.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use lethe_corpus::Document;
 use lethe_dictionaries::Dictionary;
 use lethe_learn::{Manifest, ManifestError, Observer};
 use lethe_linear::{FeatureConfig, Learner, Task};
-use lethe_neural::Recurrent;
+use lethe_neural::convolution::Convolutional;
+use lethe_neural::{Recurrent, SettingsError};
 
 use crate::speech::open_pos;
 
@@ -19,9 +21,11 @@ pub struct Job<'a> {
     /// Documents for evaluation during training only. May be empty.
     pub held_out: &'a [Document],
     /// The member's own settings; other keys have their defaults. Linear members have a table `features`,
-    /// recurrent ones the tables `architecture`, `schedule` and `vectors`. `features.pos` names the folder of
+    /// recurrent ones the tables `architecture`, `schedule` and `vectors`, a `cnn` the first two of these. `features.pos` names the folder of
     /// a part-of-speech tagger ([`train_pos`](crate::train_pos)).
     pub settings: toml::Table,
+    /// The lists for the features.
+    pub dictionary: &'a Arc<Dictionary>,
     /// The same seed gives the same model, byte for byte.
     pub seed: u64,
     /// The folder that becomes the model.
@@ -90,7 +94,7 @@ pub enum TrainError {
     /// A linear member's training cannot be continued.
     #[error(transparent)]
     WarmStart(#[from] lethe_linear::WarmStartError),
-    /// A recurrent member's training cannot be continued.
+    /// A network's training cannot be continued.
     #[error(transparent)]
     Tuning(#[from] lethe_neural::TuningError),
     /// The settings do not belong to the member.
@@ -118,10 +122,10 @@ pub enum TrainError {
     /// A linear member's training failed.
     #[error(transparent)]
     Linear(#[from] lethe_linear::TrainError),
-    /// A recurrent member's training failed.
+    /// A network's training failed.
     #[error(transparent)]
     Neural(#[from] lethe_neural::TrainError),
-    /// A recurrent member could not be written.
+    /// A network could not be written.
     #[error(transparent)]
     Network(#[from] lethe_neural::NetworkError),
     /// The written manifest cannot be read.
@@ -147,7 +151,7 @@ impl TrainError {
 
 /// Returns all kinds that can be trained.
 pub fn kinds() -> Vec<&'static str> {
-    [&Learner::KINDS[..], &Recurrent::KINDS].concat()
+    [&Learner::KINDS[..], &Recurrent::KINDS, &[Convolutional::KIND]].concat()
 }
 
 /// Returns all kinds that can be fine-tuned.
@@ -215,6 +219,7 @@ fn remove(path: &Path) -> std::io::Result<()> {
 enum Trainer {
     Linear(Learner, FeatureConfig),
     Recurrent(Recurrent),
+    Convolutional(Convolutional),
 }
 
 impl Trainer {
@@ -238,13 +243,19 @@ impl Trainer {
                 features,
             ));
         }
+        let refused = |error: SettingsError| TrainError::Settings {
+            kind: job.kind.to_owned(),
+            message: error.to_string(),
+        };
         if Recurrent::KINDS.contains(&job.kind) {
-            let mut settings = Recurrent::new(job.kind, settings).map_err(|error| TrainError::Settings {
-                kind: job.kind.to_owned(),
-                message: error.to_string(),
-            })?;
+            let mut settings = Recurrent::new(job.kind, settings).map_err(refused)?;
             settings.schedule.seed = job.seed;
             return Ok(Self::Recurrent(settings));
+        }
+        if job.kind == Convolutional::KIND {
+            let mut settings = Convolutional::new(settings).map_err(refused)?;
+            settings.schedule.seed = job.seed;
+            return Ok(Self::Convolutional(settings));
         }
         Err(TrainError::Kind {
             kind: job.kind.to_owned(),
@@ -265,7 +276,7 @@ impl Trainer {
                     documents: job.train,
                     held_out,
                     features,
-                    dictionary: &Dictionary::builtin(),
+                    dictionary: job.dictionary,
                     seed: job.seed,
                     state: Some(state),
                 };
@@ -276,8 +287,13 @@ impl Trainer {
                 Ok(trained.manifest)
             }
             Self::Recurrent(settings) => {
-                let dictionary = Dictionary::builtin();
-                let network = settings.train(job.train, job.held_out, &dictionary, Some(state), observer)?;
+                let network =
+                    settings.train(job.train, job.held_out, job.dictionary, Some(state), observer)?;
+                network.save(job.folder)?;
+                Ok(Manifest::read(job.folder)?)
+            }
+            Self::Convolutional(settings) => {
+                let network = settings.train(job.train, job.held_out, Some(state), observer)?;
                 network.save(job.folder)?;
                 Ok(Manifest::read(job.folder)?)
             }
@@ -296,12 +312,21 @@ fn read<T: serde::de::DeserializeOwned>(kind: &str, table: toml::Value) -> Resul
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::sync::LazyLock;
+
     use lethe_core::Span;
     use lethe_corpus::Mark;
+    use lethe_dictionaries::LazyDictionary;
     use lethe_learn::NoObserver;
 
     use super::*;
     use crate::{open, predict};
+
+    /// Returns the built-in dictionary for a job.
+    pub(crate) fn builtin() -> &'static Arc<Dictionary> {
+        static BUILTIN: LazyLock<Arc<Dictionary>> = LazyLock::new(Dictionary::builtin);
+        &BUILTIN
+    }
 
     /// Notes simple enough for any learner.
     pub(crate) fn documents() -> Vec<Document> {
@@ -323,8 +348,12 @@ pub(crate) mod tests {
         (0..36).map(each).collect()
     }
 
-    /// Settings that make a recurrent network small enough for a test.
+    /// Settings that make a network small enough for a test.
     fn small(kind: &str) -> toml::Table {
+        if kind == Convolutional::KIND {
+            let settings = "architecture = { buckets = 512, piece = 12, channels = 16, dilations = [1, 2] }\nschedule = { epochs = 30, rate = 0.02, dropout = 0.0, batch = 64 }";
+            return settings.parse().unwrap();
+        }
         if !Recurrent::KINDS.contains(&kind) {
             return toml::Table::new();
         }
@@ -338,6 +367,7 @@ pub(crate) mod tests {
             train,
             held_out: &[],
             settings: small(kind),
+            dictionary: builtin(),
             seed: 3,
             folder,
             restart: false,
@@ -353,7 +383,7 @@ pub(crate) mod tests {
             let manifest = train(&job(kind, &documents, &path), &mut NoObserver).unwrap();
             assert_eq!(manifest.kind, kind);
             assert!(!path.join(STATE).exists());
-            let model = open(&path, None).unwrap();
+            let model = open(&path, None, &LazyDictionary::Builtin).unwrap();
             let predicted = predict(model.member.as_ref(), &model.labels, &documents).unwrap();
             let mut counts = lethe_corpus::Counts::default();
             for (gold, predictions) in documents.iter().zip(&predicted) {

@@ -1,11 +1,13 @@
 //! Fine-tuning: continues training a model on other notes and writes a new model.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use lethe_corpus::Document;
 use lethe_dictionaries::Dictionary;
 use lethe_learn::{Manifest, Observer};
 use lethe_linear::{Learner, WarmStartError, WarmStartTask};
+use lethe_neural::convolution::Convolutional;
 use lethe_neural::{Recurrent, Tuning};
 
 use crate::training::{TrainError, within};
@@ -19,8 +21,10 @@ pub struct TuneJob<'a> {
     /// Documents for evaluation during training only. May be empty.
     pub held_out: &'a [Document],
     /// The settings. Linear members have their learner's settings, recurrent ones the tables `schedule` and
-    /// `vectors`; other keys have the defaults of fine-tuning, then the model's own.
+    /// `vectors`, a `cnn` the table `schedule`; other keys have the defaults of fine-tuning, then the model's own.
     pub settings: toml::Table,
+    /// The dictionary that the model was trained with.
+    pub dictionary: &'a Arc<Dictionary>,
     /// The same seed gives the same model, byte for byte.
     pub seed: u64,
     /// The folder that becomes the model.
@@ -39,6 +43,9 @@ pub fn fine_tune(job: &TuneJob<'_>, observer: &mut dyn Observer) -> Result<Manif
     if Learner::KINDS.contains(&kind.as_str()) {
         return linear(job, &kind, observer);
     }
+    if kind == Convolutional::KIND {
+        return convolutional(job, &kind, observer);
+    }
     if !Recurrent::KINDS.contains(&kind.as_str()) {
         return Err(TrainError::NotTuned { kind });
     }
@@ -47,13 +54,12 @@ pub fn fine_tune(job: &TuneJob<'_>, observer: &mut dyn Observer) -> Result<Manif
         message: error.to_string(),
     })?;
     tuning.schedule.seed = job.seed;
-    let dictionary = Dictionary::builtin();
     within(job.folder, job.restart, |state| {
         let network = tuning.warm_start(
             job.model,
             job.train,
             job.held_out,
-            &dictionary,
+            job.dictionary,
             Some(state),
             observer,
         )?;
@@ -62,14 +68,26 @@ pub fn fine_tune(job: &TuneJob<'_>, observer: &mut dyn Observer) -> Result<Manif
     })
 }
 
+fn convolutional(job: &TuneJob<'_>, kind: &str, observer: &mut dyn Observer) -> Result<Manifest, TrainError> {
+    let mut tuning = Convolutional::tuning(job.settings.clone()).map_err(|error| TrainError::Settings {
+        kind: kind.to_owned(),
+        message: error.to_string(),
+    })?;
+    tuning.schedule.seed = job.seed;
+    within(job.folder, job.restart, |state| {
+        let network = tuning.warm_start(job.model, job.train, job.held_out, Some(state), observer)?;
+        network.save(job.folder)?;
+        Ok(Manifest::read(job.folder)?)
+    })
+}
+
 fn linear(job: &TuneJob<'_>, kind: &str, observer: &mut dyn Observer) -> Result<Manifest, TrainError> {
-    let dictionary = Dictionary::builtin();
     let task = WarmStartTask {
         model: job.model,
         settings: &job.settings,
         documents: job.train,
         held_out: (!job.held_out.is_empty()).then_some(job.held_out),
-        dictionary: &dictionary,
+        dictionary: job.dictionary,
         seed: job.seed,
         state: None,
     };
@@ -100,7 +118,7 @@ mod tests {
     use lethe_learn::NoObserver;
 
     use super::*;
-    use crate::training::tests::{documents, job};
+    use crate::training::tests::{builtin, documents, job};
     use crate::{kinds, open, predict, train};
 
     /// Notes of another institution: other words around names, and wards, which the first institution does
@@ -125,16 +143,19 @@ mod tests {
     }
 
     fn tuned<'a>(model: &'a Path, train: &'a [Document], folder: &'a Path, kind: &str) -> TuneJob<'a> {
-        let settings = if Recurrent::KINDS.contains(&kind) {
-            "schedule = { epochs = 30, rate = 0.02, dropout = 0.0, batch = 4 }"
-        } else {
-            ""
+        let settings = match kind {
+            Convolutional::KIND => "schedule = { epochs = 30, rate = 0.02, dropout = 0.0, batch = 64 }",
+            _ if Recurrent::KINDS.contains(&kind) => {
+                "schedule = { epochs = 30, rate = 0.02, dropout = 0.0, batch = 4 }"
+            }
+            _ => "",
         };
         TuneJob {
             model,
             train,
             held_out: &[],
             settings: settings.parse().unwrap(),
+            dictionary: builtin(),
             seed: 4,
             folder,
             restart: false,
@@ -142,7 +163,7 @@ mod tests {
     }
 
     fn f1(model: &Path, documents: &[Document]) -> f64 {
-        let model = open(model, None).unwrap();
+        let model = open(model, None, &builtin().into()).unwrap();
         let predicted = predict(model.member.as_ref(), &model.labels, documents).unwrap();
         let mut counts = Counts::default();
         for (gold, predictions) in documents.iter().zip(&predicted) {

@@ -15,7 +15,7 @@ thread_local! {
 }
 
 /// Runs `work`, including the parts that it gives to rayon, on this thread.
-pub(super) fn alone<T>(work: impl FnOnce() -> T) -> T {
+pub(crate) fn alone<T>(work: impl FnOnce() -> T) -> T {
     POOL.with(|pool| {
         pool.get_or_init(|| {
             ThreadPoolBuilder::new()

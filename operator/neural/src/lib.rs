@@ -1,12 +1,15 @@
-//! Neural members: recurrent networks with and without a CRF layer, and transformer checkpoints.
+//! Neural members: recurrent networks with and without a CRF layer, a convolutional network, and transformer
+//! checkpoints.
 //!
 //! [`Recurrent`] holds the settings of a recurrent member and fits it, [`Network`] saves and loads it,
-//! [`NeuralMember`] runs it. [`Stacked`] reads the predictions of other members. The hot loops are in `lethe-kernel`.
+//! [`NeuralMember`] runs it; [`convolution`] has the same three for a convolutional one. [`Stacked`] reads the predictions of other members. The hot loops are in `lethe-kernel`.
 
 mod adam;
+mod alone;
 mod bilstm;
 mod bucket;
 mod checkpoint;
+pub mod convolution;
 mod crf;
 mod halves;
 mod member;
@@ -28,6 +31,7 @@ pub mod transformer;
 mod tuning;
 mod types;
 mod vectors;
+mod weights;
 
 pub use bilstm::{BiLstm, Trace, Weights};
 pub use bucket::Bucket;

@@ -274,6 +274,8 @@ pub(crate) struct Model {
     pub(crate) fields: Vec<String>,
     /// The known lists of the dictionary, in the order of their rows.
     pub(crate) lists: Vec<String>,
+    /// The digest of the dictionary, if the network reads its lists.
+    pub(crate) dictionary: Option<String>,
     pub(crate) params: Params,
 }
 

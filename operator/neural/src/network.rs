@@ -4,19 +4,18 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use half::f16;
 use lethe_core::LabelSet;
 use lethe_dictionaries::{Dictionary, UnknownList};
 use lethe_kernel::Isa;
 use lethe_learn::{LabelMap, LabelMapError, Manifest, ManifestError, TagSet, Training};
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
 
-use crate::halves::{Halves, are_finite, widen};
+use crate::halves::{Halves, widen};
 use crate::member::NeuralMember;
 use crate::model::{Architecture, Model, Params, Tensor, slot};
+use crate::weights::{self, is_half, single};
 
-const WEIGHTS: &str = "weights.safetensors";
 const WORDS: &str = "words.txt";
 /// The tensor that may have half precision.
 const WORD: &str = "word";
@@ -60,6 +59,8 @@ struct SavedSettings {
     chars: String,
     fields: Vec<String>,
     lists: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dictionary: Option<String>,
     architecture: Architecture,
 }
 
@@ -94,11 +95,7 @@ impl Network {
 
     /// Rounds word vectors to half precision; [`Network::save`] then writes them in it.
     pub(crate) fn round_words(&mut self) {
-        let words = &mut self.model.params.0[slot::WORD].data;
-        let most = f16::MAX.to_f32();
-        words
-            .iter_mut()
-            .for_each(|x| *x = f16::from_f32(x.clamp(-most, most)).to_f32());
+        weights::round(&mut self.model.params.0[slot::WORD].data);
     }
 
     /// Returns whether every word vector has half precision.
@@ -116,37 +113,18 @@ impl Network {
             chars: model.chars.iter().collect(),
             fields: model.fields.clone(),
             lists: model.lists.clone(),
+            dictionary: model.dictionary.clone(),
             architecture: model.architecture.clone(),
         };
         let settings =
             toml::Table::try_from(saved).map_err(|error| NetworkError::Settings(error.to_string()))?;
-        let bytes: Vec<(&str, [usize; 2], Dtype, Vec<u8>)> = model
-            .params
-            .0
-            .iter()
-            .filter(|tensor| !tensor.data.is_empty())
-            .map(|tensor| {
-                let (numbers, shape) = (tensor.data.iter(), [tensor.rows, tensor.columns]);
-                if tensor.name == WORD && self.has_half_words() {
-                    let bytes = numbers.flat_map(|&x| f16::from_f32(x).to_le_bytes());
-                    (tensor.name, shape, Dtype::F16, bytes.collect())
-                } else {
-                    let bytes = numbers.flat_map(|x| x.to_le_bytes());
-                    (tensor.name, shape, Dtype::F32, bytes.collect())
-                }
-            })
-            .collect();
-        let mut views = Vec::with_capacity(bytes.len());
-        for (name, shape, kind, bytes) in &bytes {
-            let view = TensorView::new(*kind, shape.to_vec(), bytes)
-                .map_err(|_| NetworkError::Inconsistent("the size of a tensor does not match its shape"))?;
-            views.push((*name, view));
-        }
-        let weights = safetensors::serialize(views, None)
-            .map_err(|_| NetworkError::Inconsistent("the weights cannot be written as safetensors"))?;
+        let weights = weights::to_bytes(&model.params.0, |tensor| {
+            tensor.name == WORD && self.has_half_words()
+        })
+        .map_err(NetworkError::Inconsistent)?;
         let words = model.words.join("\n");
         let mut manifest = Manifest::new(&self.kind, model.tags.clone(), self.training.clone(), settings);
-        manifest.write(folder, &[(WEIGHTS, &weights), (WORDS, words.as_bytes())])?;
+        manifest.write(folder, &[(weights::FILE, &weights), (WORDS, words.as_bytes())])?;
         Ok(())
     }
 
@@ -180,6 +158,7 @@ impl Network {
         labels: &LabelSet,
         dictionary: &Arc<Dictionary>,
     ) -> Result<NeuralMember, NetworkError> {
+        Manifest::read(folder)?.check_dictionary(folder, dictionary.digest())?;
         let (mut network, weights) = Self::without_words(folder)?;
         let words = &mut network.model.params.0[slot::WORD];
         let stored = tensor(&weights, words)?;
@@ -203,7 +182,7 @@ impl Network {
             .try_into()
             .map_err(|error: toml::de::Error| NetworkError::Settings(error.to_string()))?;
         saved.architecture.check().map_err(NetworkError::Inconsistent)?;
-        let weights = manifest.file(folder, WEIGHTS)?;
+        let weights = manifest.file(folder, weights::FILE)?;
         let words = manifest.file(folder, WORDS)?;
         let words =
             std::str::from_utf8(&words).map_err(|_| NetworkError::Inconsistent("its words are not UTF-8"))?;
@@ -218,6 +197,7 @@ impl Network {
             chars: saved.chars.chars().collect(),
             fields: saved.fields,
             lists: saved.lists,
+            dictionary: saved.dictionary,
             params: Params(Vec::new()),
         };
         for (name, rows, columns) in model.architecture.shapes(model.rows(), model.tags.len()) {
@@ -285,42 +265,7 @@ impl std::fmt::Debug for Network {
     }
 }
 
-fn is_half(x: &f32) -> bool {
-    f16::from_f32(*x).to_f32() == *x
-}
-
-/// Returns a tensor of a file after it was checked: its shape, its type, and that its numbers are finite.
+/// Returns a tensor of a file after it was checked.
 fn tensor<'a>(weights: &'a [u8], wanted: &Tensor) -> Result<TensorView<'a>, NetworkError> {
-    let tensors = SafeTensors::deserialize(weights)
-        .map_err(|_| NetworkError::Inconsistent("its weights are not safetensors"))?;
-    let stored = tensors
-        .tensor(wanted.name)
-        .map_err(|_| NetworkError::Inconsistent("a tensor is missing"))?;
-    let finite = match stored.dtype() {
-        _ if stored.shape() != [wanted.rows, wanted.columns] => None,
-        Dtype::F32 => Some(numbers(&stored).all(f32::is_finite)),
-        Dtype::F16 if wanted.name == WORD => Some(are_finite(stored.data())),
-        _ => None,
-    };
-    match finite {
-        Some(true) => Ok(stored),
-        Some(false) => Err(NetworkError::Inconsistent("a weight is not finite")),
-        None => Err(NetworkError::Inconsistent(
-            "the shape or type of a tensor does not match the settings",
-        )),
-    }
-}
-
-/// Returns the numbers of a tensor of single precision.
-fn single(stored: &TensorView<'_>) -> Vec<f32> {
-    numbers(stored).collect()
-}
-
-fn numbers(stored: &TensorView<'_>) -> impl Iterator<Item = f32> {
-    stored
-        .data()
-        .as_chunks::<4>()
-        .0
-        .iter()
-        .map(|&x| f32::from_le_bytes(x))
+    weights::tensor(weights, wanted, wanted.name == WORD).map_err(NetworkError::Inconsistent)
 }

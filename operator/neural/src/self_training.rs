@@ -69,7 +69,11 @@ impl SelfTraining {
         state: Option<&Path>,
         observer: &mut dyn Observer,
     ) -> Result<SelfTrained, TuningError> {
-        let from = Manifest::read(task.model).map_err(NetworkError::from)?.digest();
+        let manifest = Manifest::read(task.model).map_err(NetworkError::from)?;
+        manifest
+            .check_dictionary(task.model, task.dictionary.digest())
+            .map_err(NetworkError::from)?;
+        let from = manifest.digest();
         let old = Network::load(task.model)?;
         let ground = Ground {
             data: Data {

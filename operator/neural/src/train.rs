@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use lethe_core::{BatchError, NoteBatch};
+use lethe_core::{BatchError, NoteBatch, hex};
 use lethe_corpus::{CorpusError, Counts, Document, Mark, digest};
 use lethe_dictionaries::{Dictionary, UnknownList};
 use lethe_kernel::Isa;
@@ -343,6 +343,7 @@ fn begin(
             Vec::new()
         },
         lists: lists(data.dictionary, architecture),
+        dictionary: (architecture.knowledge > 0).then(|| hex(data.dictionary.digest())),
         words,
         params: Params(Vec::new()),
     };

@@ -6,7 +6,6 @@
 //! and the key. Each window goes through the network alone, so a note gets the same spans and scores, to the
 //! last bit, in every batch.
 
-mod alone;
 mod checkpoint;
 mod config_json;
 mod encoder;

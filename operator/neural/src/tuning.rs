@@ -93,7 +93,11 @@ impl Tuning {
         state: Option<&Path>,
         observer: &mut dyn Observer,
     ) -> Result<Network, TuningError> {
-        let from = Manifest::read(folder).map_err(NetworkError::from)?.digest();
+        let manifest = Manifest::read(folder).map_err(NetworkError::from)?;
+        manifest
+            .check_dictionary(folder, dictionary.digest())
+            .map_err(NetworkError::from)?;
+        let from = manifest.digest();
         let network = Network::load(folder)?;
         let half = self.half.unwrap_or_else(|| network.has_half_words());
         let vectors = self

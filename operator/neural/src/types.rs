@@ -162,7 +162,7 @@ fn cap(word: &str) -> u8 {
 
 /// Returns the word shape: capitalisation and length for words, length for numbers, the character for
 /// punctuation marks.
-fn shape(word: &str, kind: TokenKind) -> u8 {
+pub(crate) fn shape(word: &str, kind: TokenKind) -> u8 {
     let length = word.chars().count();
     match kind {
         TokenKind::Letters => cap(word) * 6 + [0, 0, 1, 2, 3, 3, 4, 4, 4].get(length).copied().unwrap_or(5),

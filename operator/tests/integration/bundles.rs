@@ -86,6 +86,102 @@ fn an_exported_bundle_is_the_same_bundle() {
     assert_eq!(shown(text(&versions))["digest"], shown("en-fast")["digest"]);
 }
 
+#[test]
+fn another_dictionary_is_refused_with_both_digests_and_a_bundle_carries_its_own() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.at("lists/wards")).unwrap();
+    place.write(
+        "lists/wards/SOURCE.toml",
+        "title = \"Wards\"\norigin = \"invented\"\nlicence = \"own\"\ndate = \"2026-11-01\"\nlanguage = \"en\"\n\
+         match = \"folded\"\nmin-length = 4\nrole = \"phi\"\nlabel = \"DEPARTMENT\"\n",
+    );
+    let lists = place.at("lists");
+    let built = |items: &str, name: &str| {
+        place.write("lists/wards/items.txt", items);
+        let out = place.at(name);
+        let build = [
+            "dictionary",
+            "build",
+            "--builtin",
+            "--json",
+            "--lists",
+            text(&lists),
+            "--output",
+        ];
+        let ended = Lethe::new(build.iter().chain(&[text(&out)])).end().expect(0);
+        let built: Value = serde_json::from_str(&ended.out).unwrap();
+        (out, built["digest"].as_str().unwrap().to_owned())
+    };
+    let (site, trained) = built("quayle ward\n", "site.dict");
+    let (later, given) = built("quayle ward\npenhallow unit\n", "later.dict");
+    let builtin = lethe_core::hex(lethe_dictionaries::Dictionary::builtin().digest());
+
+    let (gold, model) = (place.write("gold.jsonl", local(30)), place.at("ssvm"));
+    let train = [
+        "train",
+        "ssvm",
+        "--set",
+        "epochs=2",
+        "--train",
+        text(&gold),
+        "--out",
+        text(&model),
+    ];
+    Lethe::new(train.iter().chain(&["--dictionary", text(&site)]))
+        .end()
+        .expect(0);
+    let annotate = ["annotate", "--member", text(&model), "--input", text(&gold)];
+    Lethe::new(annotate.iter().chain(&["--dictionary", text(&site)]))
+        .end()
+        .expect(0);
+    Lethe::new(annotate).end().expect(2).says(&trained).says(&builtin);
+    Lethe::new(annotate.iter().chain(&["--dictionary", text(&later)]))
+        .end()
+        .expect(2)
+        .says(&trained)
+        .says(&given);
+
+    let out = place.at("bundle");
+    let (member, to) = (format!("ssvm={}", text(&model)), text(&out));
+    let create = [
+        "create",
+        "--labels",
+        "i2b2-2014",
+        "--member",
+        &member,
+        "--out",
+        to,
+    ];
+    bundle(&create).expect(2).says(&trained).says(&builtin);
+    bundle(&[&create[..], &["--dictionary", text(&site)]].concat()).expect(0);
+    let run = |more: &str| {
+        let config = place.write("lethe.toml", format!("[engine]\nbundle = {to:?}\n{more}"));
+        Lethe::new(["annotate", "--input", text(&gold), "--config", text(&config)]).end()
+    };
+    run("").expect(0);
+    run(&format!("dictionary = {:?}\n", text(&later)))
+        .expect(2)
+        .says("engine.dictionary")
+        .says(&trained)
+        .says(&given);
+    std::fs::copy(&later, out.join("dictionary.bin")).unwrap();
+    run("")
+        .expect(2)
+        .says("dictionary.bin")
+        .says(&trained)
+        .says(&given);
+    std::fs::remove_file(out.join("dictionary.bin")).unwrap();
+    run("")
+        .expect(2)
+        .says("bundle.toml")
+        .says(&trained)
+        .says(&builtin);
+    // A copy of a built-in bundle carries the program's dictionary.
+    let copy = place.at("copy");
+    bundle(&["export", "en-fast", text(&copy)]).expect(0);
+    assert!(copy.join("dictionary.bin").is_file());
+}
+
 /// Gold under labels of the built-in set.
 fn local(count: usize) -> String {
     gold(count).replace("\"NAME\"", "\"PATIENT\"")

@@ -240,6 +240,68 @@ fn a_correction_is_in_force_within_a_minute_survives_a_kill_and_goes_by_one_comm
     }
 }
 
+/// Returns the weight of the built-in bundle's member that naive Bayes was mixed with, in a version; `None` in a version
+/// without a mixture.
+fn weight(version: &Path) -> Option<f64> {
+    let manifest = std::fs::read_to_string(version.join("members/cnn/member.toml")).unwrap();
+    let manifest: toml::Table = manifest.parse().unwrap();
+    manifest["settings"].get("weight").and_then(toml::Value::as_float)
+}
+
+#[test]
+fn corrections_from_a_topic_move_the_weight_of_a_member_of_the_default_bundle() {
+    let place = Place::new();
+    let (topic, corrections) = (Topic::new("weighed", 1), Topic::new("weighing", 1));
+    let (folder, state) = (place.at("bundles"), place.at("state"));
+    let base = publish(Path::new("en-clinical"), &folder);
+    let config = format!(
+        "[engine]\nbundle = {}\n\n{}{}\n\
+         [corrections]\nfrom = {{ kind = \"kafka\", topic = {:?} }}\nstate = {}\nkeep_share = 0.0\nbatch = 12\nmax_wait_seconds = 1.0\n",
+        quoted(&folder),
+        topic.source_with(""),
+        folder_sink(&place.at("out")),
+        corrections.name,
+        quoted(&state),
+    );
+    let config = place.write("lethe.toml", config);
+    // A name of its own in each note, so that no phrase helps with the next one.
+    let correction = |i: usize| {
+        let name = format!(
+            "{}{}ul",
+            ["Zor", "Quen", "Vash", "Tam"][i % 4],
+            ["ik", "et", "ob", "ay", "uv", "is", "ax", "em", "od"][i / 4]
+        );
+        let text = format!("porter {name} came along to bay {i} without any hurry\n");
+        let (start, end) = (7, 7 + name.len());
+        let spans = [json!({"start": start, "end": end, "label": "DOCTOR"})];
+        json!({"note": format!("n{i}"), "text": text, "spans": spans, "who": "reader-7", "when": "2026-03-01T10:00:00Z"}).to_string()
+    };
+    corrections.fill((0..36).map(correction));
+    let learn = [
+        "adapt",
+        "corrections",
+        "--until-end",
+        "-c",
+        config.to_str().unwrap(),
+    ];
+    Lethe::new(learn)
+        .end()
+        .expect(0)
+        .says("`cnn` is mixed with naive Bayes");
+    let versions: Vec<PathBuf> = journal(&state, "published")
+        .iter()
+        .map(|entry| folder.join("versions").join(entry["version"].as_str().unwrap()))
+        .collect();
+    assert_eq!(weight(&folder.join("versions").join(base)), None);
+    let weights: Vec<f64> = versions.iter().filter_map(|version| weight(version)).collect();
+    assert!(weights.len() >= 2, "{weights:?}");
+    assert!(
+        weights.iter().all(|weight| (0.0..1.0).contains(weight)),
+        "{weights:?}"
+    );
+    assert!(weights.windows(2).all(|pair| pair[0] != pair[1]), "{weights:?}");
+}
+
 /// Writes a configuration with corrections from a file, without a stream.
 fn from_file(place: &Place, folder: &Path, more: &str) -> PathBuf {
     let config = format!(

@@ -19,7 +19,7 @@ use super::journal::io;
 /// The name of the phrases' file in a bundle, without its extension.
 const PHRASES: &str = "phrases";
 /// Kinds of models whose probabilities can be mixed; margins mix badly.
-const PROBABILISTIC: [&str; 4] = ["crf", "memm", "naive-bayes", MIXTURE];
+const PROBABILISTIC: [&str; 5] = ["crf", "memm", "naive-bayes", "cnn", MIXTURE];
 
 /// The member of a bundle that naive Bayes is mixed with.
 pub(super) struct FirstMember {

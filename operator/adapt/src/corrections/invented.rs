@@ -136,6 +136,7 @@ pub(super) fn bundle(folder: &Path, kinds: &[&'static str]) -> PathBuf {
             train: &documents,
             held_out: &[],
             settings: toml::Table::new(),
+            dictionary: &Dictionary::builtin(),
             seed: 1,
             folder: path,
             restart: false,

@@ -34,7 +34,7 @@ pub struct Setup {
     pub state: PathBuf,
     /// The folder of versions from which the stream loads its bundle.
     pub versions: PathBuf,
-    /// The stream's dictionary.
+    /// The stream's dictionary, for bundles that carry none.
     pub dictionary: Arc<Dictionary>,
     /// The member that naive Bayes is mixed with; by default the only possible one.
     pub first: Option<String>,
@@ -100,14 +100,14 @@ impl Site {
             &base.manifest,
             history.first.as_deref(),
             &base.labels,
-            &setup.dictionary,
+            &base.dictionary.get(),
         )?;
         let ground = Ground {
             features: first
                 .as_ref()
                 .map(|first| first.features.clone())
                 .unwrap_or_default(),
-            dictionary: Arc::clone(&setup.dictionary),
+            dictionary: base.dictionary.get(),
             labels: Arc::clone(&base.labels),
             seed: SEED,
         };
@@ -279,7 +279,7 @@ impl Site {
                 base: &base,
                 mixed,
                 phrases: lessons.phrases.as_ref().map(|(bytes, _)| bytes.as_slice()),
-                dictionary: &self.setup.dictionary,
+                dictionary: &self.base.dictionary.get(),
                 seed: SEED,
             };
             let bundle_manifest = spec.write(&folder)?;

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::DictionaryArgs;
+
 #[derive(Subcommand)]
 pub(crate) enum AdaptCommand {
     /// Study incremental learning: evaluate a model, naive Bayes and their mixture step by step as labelled
@@ -50,6 +52,8 @@ pub(crate) struct IncrementalArgs {
     /// Held-out documents of the same institute with gold spans
     #[arg(long, value_name = "GOLD", required = true)]
     pub(crate) test: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) dictionary: DictionaryArgs,
     /// Units per batch
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) batch: u32,
@@ -160,6 +164,8 @@ pub(crate) struct SelfTrainArgs {
 /// Options of all commands that fine-tune a model.
 #[derive(Args)]
 pub(crate) struct ContinueArgs {
+    #[command(flatten)]
+    pub(crate) dictionary: DictionaryArgs,
     /// The training settings, a TOML file
     #[arg(long, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,

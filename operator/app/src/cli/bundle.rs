@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::DictionaryArgs;
+
 #[derive(Subcommand)]
 pub(crate) enum BundleCommand {
     /// Show the members of a bundle, its vote, labels, provenance, measured quality and digests
@@ -67,6 +69,8 @@ pub(crate) struct CreateArgs {
     /// A rule member to add, for instance `known`: its spans are redacted whatever the vote
     #[arg(long = "rule", value_name = "KIND")]
     pub(crate) rules: Vec<String>,
+    #[command(flatten)]
+    pub(crate) dictionary: DictionaryArgs,
     /// The votes that a span needs
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) threshold: u32,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use lethe_ensemble::{Floor, Measure};
 
-use super::ShowArgs;
+use super::{DictionaryArgs, ShowArgs};
 
 #[derive(Subcommand)]
 pub(crate) enum EnsembleCommand {
@@ -51,6 +51,8 @@ pub(crate) struct PredictionArgs {
     /// (`gazetteer=gazetteer`), or a TOML file with the keys of any member. Its cost is measured
     #[arg(long = "models", value_name = "DIR")]
     pub(crate) models: Vec<String>,
+    #[command(flatten)]
+    pub(crate) dictionary: DictionaryArgs,
     /// Costs of members, from an earlier report of `prune --json`; nothing is measured again
     #[arg(long, value_name = "REPORT")]
     pub(crate) costs: Option<PathBuf>,

@@ -1,8 +1,12 @@
 //! Options of the commands for training and evaluation.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use lethe_dictionaries::Dictionary;
+
+use crate::exit::usage;
 
 #[derive(Args)]
 pub(crate) struct TrainArgs {
@@ -147,6 +151,27 @@ fn share(text: &str) -> Result<f64, String> {
     }
 }
 
+/// The dictionary that members read.
+#[derive(Args)]
+pub(crate) struct DictionaryArgs {
+    /// The dictionary of the members, a file of `lethe dictionary build`; by default the built-in one. A model accepts
+    /// only the dictionary that it was trained with
+    #[arg(long, value_name = "FILE")]
+    pub(crate) dictionary: Option<PathBuf>,
+}
+
+impl DictionaryArgs {
+    /// Loads the dictionary.
+    pub(crate) fn load(&self) -> anyhow::Result<Arc<Dictionary>> {
+        match &self.dictionary {
+            None => Ok(Dictionary::builtin()),
+            Some(path) => Dictionary::load(path)
+                .map(Arc::new)
+                .map_err(|error| usage(format!("--dictionary {}: {error}", path.display()))),
+        }
+    }
+}
+
 /// Options that training and cross-validation share.
 #[derive(Args)]
 pub(crate) struct LearningArgs {
@@ -161,6 +186,8 @@ pub(crate) struct LearningArgs {
     /// The share of the training documents that is held out for model selection; 0 trains on all of them
     #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
     pub(crate) hold_out: f64,
+    #[command(flatten)]
+    pub(crate) dictionary: DictionaryArgs,
     /// The member's settings, a TOML file
     #[arg(long, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::documents::{built, cores, create, process};
 use crate::bundle_argument::member_argument;
-use crate::cli::{AnnotateArgs, EngineArgs, OffsetUnit};
+use crate::cli::{AnnotateArgs, DictionaryArgs, EngineArgs, OffsetUnit};
 use crate::config::label_set;
 use crate::exit::usage;
 use crate::interrupt;
@@ -19,7 +19,16 @@ use crate::progress::Progress;
 /// Annotates documents.
 pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<()> {
     let engine = match &args.member {
-        Some(named) => alone(&member_argument(named)?, args.labels.as_deref())?,
+        Some(named) => {
+            let dictionary = DictionaryArgs {
+                dictionary: args.dictionary.clone(),
+            };
+            alone(
+                &member_argument(named)?,
+                args.labels.as_deref(),
+                &dictionary.load()?,
+            )?
+        }
         None => {
             let (config, bundle) = (args.config.clone(), args.bundle.clone());
             built(&EngineArgs {
@@ -51,16 +60,20 @@ pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<()> {
 }
 
 /// Returns an engine that runs only one member and leaves its predictions unchanged. A model has labels of its own.
-fn alone(config: &MemberConfig, labels: Option<&str>) -> anyhow::Result<Arc<Engine>> {
+fn alone(
+    config: &MemberConfig,
+    labels: Option<&str>,
+    dictionary: &Arc<Dictionary>,
+) -> anyhow::Result<Arc<Engine>> {
     let (labels, member) = match (config, labels) {
         (MemberConfig::Model(model), None) => {
-            let model = lethe_members::open(&model.path, None).map_err(usage)?;
+            let model = lethe_members::open(&model.path, None, &dictionary.into()).map_err(usage)?;
             (model.labels, model.member)
         }
         (config, named) => {
             let labels =
                 named.map_or_else(|| Ok(LabelSet::i2b2_2014()), |named| label_set(named, "--labels"))?;
-            let member = config.build(&labels, &Dictionary::builtin()).map_err(usage)?;
+            let member = config.build(&labels, dictionary).map_err(usage)?;
             (Arc::new(labels), member)
         }
     };

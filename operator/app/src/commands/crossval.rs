@@ -5,11 +5,11 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use anyhow::Context as _;
-use lethe_core::LabelSet;
+use lethe_core::{LabelSet, hex};
 use lethe_corpus::{Counts, Document, Folds, Group, Split, folds, hold_out, write_jsonl};
 use lethe_dictionaries::Dictionary;
 use lethe_members::registry::MemberConfig;
@@ -33,6 +33,9 @@ struct Plan {
     /// Digest of the documents.
     data: String,
     settings: toml::Table,
+    /// Digest of the dictionary, unless it is the built-in one of a run that began before this was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dictionary: Option<String>,
 }
 
 /// Cross-validates a member.
@@ -53,6 +56,7 @@ pub(crate) fn run(args: &CrossvalArgs) -> anyhow::Result<()> {
         FoldUnit::Patient => (Group::Patient, "patient"),
     };
     let parts = folds(&documents, usize::from(args.folds), group, learning.seed).map_err(usage)?;
+    let dictionary = learning.dictionary.load()?;
     let plan = Plan {
         member: args.member.clone(),
         folds: args.folds,
@@ -61,12 +65,18 @@ pub(crate) fn run(args: &CrossvalArgs) -> anyhow::Result<()> {
         hold_out: learning.hold_out,
         data: lethe_corpus::digest(&documents),
         settings: settings(learning)?,
+        dictionary: learning
+            .dictionary
+            .dictionary
+            .is_some()
+            .then(|| hex(dictionary.digest())),
     };
     std::fs::create_dir_all(&args.out).with_context(|| args.out.display().to_string())?;
     agree(&args.out, &plan)?;
 
     let run = Run {
         plan: &plan,
+        dictionary: &dictionary,
         documents: &documents,
         folds: &parts,
         out: &args.out,
@@ -133,7 +143,8 @@ fn as_it_is(args: &CrossvalArgs, documents: &[Document]) -> anyhow::Result<()> {
             LabelSet::built_in_ids()
         ))
     })?;
-    let member = config.build(&labels, &Dictionary::builtin()).map_err(usage)?;
+    let dictionary = args.learning.dictionary.load()?;
+    let member = config.build(&labels, &dictionary).map_err(usage)?;
     let predictions = predict(member.as_ref(), &labels, documents)?;
     let pairs = documents.iter().zip(&predictions);
     let counts = pairs.fold(Counts::default(), |mut counts, (gold, found)| {
@@ -183,6 +194,7 @@ fn whole(path: &Path, documents: &[Document]) -> anyhow::Result<()> {
 
 struct Run<'a> {
     plan: &'a Plan,
+    dictionary: &'a Arc<Dictionary>,
     documents: &'a [Document],
     folds: &'a Folds,
     out: &'a Path,
@@ -248,6 +260,7 @@ impl Run<'_> {
             train: &Split::pick(&inner.train, &rest),
             held_out: &Split::pick(&inner.held, &rest),
             settings: self.plan.settings.clone(),
+            dictionary: self.dictionary,
             seed: self.plan.seed,
             folder: &folder,
             restart: false,
@@ -261,7 +274,7 @@ impl Run<'_> {
                 trained.with_context(|| name.clone())?;
             }
         }
-        let model = lethe_members::open(&folder, None)?;
+        let model = lethe_members::open(&folder, None, &self.dictionary.into())?;
         let predictions =
             predict(model.member.as_ref(), &model.labels, &held).with_context(|| name.clone())?;
         whole(&path, &predictions)?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use lethe_core::hex;
-use lethe_dictionaries::{Dictionary, List, compile};
+use lethe_dictionaries::{Dictionary, List, builtin_lists, compile};
 
 use serde::Serialize;
 
@@ -14,7 +14,11 @@ use crate::exit::usage;
 
 /// Compiles the lists of folders into one dictionary.
 pub(crate) fn build(args: &DictionaryBuildArgs) -> anyhow::Result<()> {
-    let mut lists = Vec::new();
+    let mut lists = if args.builtin {
+        builtin_lists().context("the built-in lists")?
+    } else {
+        Vec::new()
+    };
     for folder in &args.lists {
         for list in list_folders(folder)? {
             lists.push(List::read(&list).map_err(usage)?);

@@ -33,12 +33,14 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<()> {
         train.len(),
         held_out.len()
     );
+    let dictionary = learning.dictionary.load()?;
     let mut passes = Passes::new(args.member.clone());
     let job = Job {
         kind: &args.member,
         train: &train,
         held_out: &held_out,
         settings: settings(learning)?,
+        dictionary: &dictionary,
         seed: learning.seed,
         folder: &args.out,
         restart: args.restart,

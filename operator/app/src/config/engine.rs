@@ -40,7 +40,8 @@ pub(crate) struct EngineConfig {
     /// their own.
     #[schemars(extend("examples" = ["meddocan"]))]
     pub(crate) labels: Option<String>,
-    /// A dictionary file, which `lethe dictionary build` compiled. Default: the built-in dictionary.
+    /// A dictionary file, which `lethe dictionary build` compiled. Default: the bundle's own, else the built-in
+    /// dictionary. Models, and bundles that carry a dictionary, accept only the one that they were trained with.
     #[serde(skip_serializing)]
     #[schemars(extend("examples" = ["/var/lib/lethe/site.dict"]))]
     pub(crate) dictionary: Option<PathBuf>,
@@ -300,11 +301,18 @@ impl EngineConfig {
         let signers = signers.as_ref().filter(|_| !lethe_bundles::is_shipped(folder));
         let bundle = Bundle::open_signed(folder, dictionary, signers)
             .map_err(|error| usage(format!("key `engine.bundle`: {error}")))?;
-        let dictionary = &dictionary.get();
+        if self.dictionary.is_some() {
+            let given = dictionary.get();
+            bundle
+                .manifest
+                .check_dictionary(&folder.join("bundle.toml"), &given)
+                .map_err(|error| usage(format!("key `engine.dictionary`: {error}")))?;
+        }
+        let dictionary = &bundle.dictionary.get();
         let labels = Arc::clone(&bundle.labels);
         let digest = bundle.manifest.digest();
         let act = self.act(&labels, dictionary, || fingerprint(&(&digest, &self.redaction)))?;
-        let engine = bundle.into_engine(dictionary, act.redactor);
+        let engine = bundle.into_engine(act.redactor);
         Ok(BuiltEngine {
             labels: format!("{} v{}", labels.id(), labels.version()),
             dictionary: hex(dictionary.digest()),

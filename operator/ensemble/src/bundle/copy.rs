@@ -4,7 +4,10 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 
-use super::{Bundle, BundleError, io};
+use lethe_dictionaries::Dictionary;
+
+use super::carry::DICTIONARY;
+use super::{Bundle, BundleError, BundleManifest, io};
 use crate::Versions;
 use crate::versions::sync;
 
@@ -27,9 +30,14 @@ impl Bundle {
 /// that the program contains.
 pub(crate) fn copy(from: &Path, to: &Path, before: Option<&Path>) -> Result<(), BundleError> {
     if let Some(files) = lethe_bundles::files(from) {
-        return files
+        files
             .into_iter()
-            .try_for_each(|(name, bytes)| write(&to.join(name), bytes));
+            .try_for_each(|(name, bytes)| write(&to.join(name), bytes))?;
+        // Elsewhere, another program may open it, which has another dictionary.
+        if BundleManifest::read(from)?.dictionary.is_some() {
+            write(&to.join(DICTIONARY), &Dictionary::builtin_bytes())?;
+        }
+        return Ok(());
     }
     std::fs::create_dir_all(to).map_err(|source| io(to, source))?;
     for entry in std::fs::read_dir(from).map_err(|source| io(from, source))? {

@@ -18,6 +18,10 @@ pub struct BundleManifest {
     pub tokenizer: u32,
     /// The label set of the decisions: the name of a built-in set, or the set itself as TOML.
     pub labels: String,
+    /// The digest of the dictionary that its members read. The bundle carries the file, except if the bundle is
+    /// part of a program that has the same dictionary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dictionary: Option<String>,
     /// The digest of the base bundle, if a site's corrections produced this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corrects: Option<String>,
@@ -127,6 +131,7 @@ impl BundleManifest {
             },
             combine,
             provenance,
+            dictionary: None,
             corrects: None,
             parent: None,
             measured: Vec::new(),

@@ -47,6 +47,7 @@ pub(super) fn grow(
         chars: old.chars.iter().copied().chain(new_chars).collect(),
         fields: [old.fields.clone(), new_fields].concat(),
         lists: old.lists.clone(),
+        dictionary: old.dictionary.clone(),
         params: Params(Vec::new()),
     };
     model.params = Params::random(architecture, model.rows(), tags.len(), seed);
@@ -121,6 +122,7 @@ mod tests {
             chars: vec!['a', 'n'],
             fields: vec!["nombre".to_owned()],
             lists: Vec::new(),
+            dictionary: None,
             params: Params(Vec::new()),
         };
         model.params = Params::random(&model.architecture, model.rows(), model.tags.len(), 5);

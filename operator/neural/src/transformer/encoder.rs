@@ -9,10 +9,10 @@ use candle_transformers::models::debertav2::DebertaV2Model;
 use candle_transformers::models::modernbert::ModernBert;
 use candle_transformers::models::xlm_roberta::XLMRobertaModel;
 
-use super::alone::alone;
 use super::checkpoint::{Checkpoint, TransformerError};
 use super::family::{Family, Shape};
 use super::tensors;
+use crate::alone::alone;
 
 /// The network, and the layer that scores labels.
 pub(super) struct Encoder {

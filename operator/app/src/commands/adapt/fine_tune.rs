@@ -31,12 +31,14 @@ pub(crate) fn run(args: &FineTuneArgs) -> anyhow::Result<()> {
         train.len(),
         held_out.len()
     );
+    let dictionary = args.continuation.dictionary.load()?;
     let mut passes = Passes::new(name.clone());
     let job = TuneJob {
         model: &model,
         train: &train,
         held_out: &held_out,
         settings: settings_of(args.continuation.settings.as_deref(), &args.continuation.set)?,
+        dictionary: &dictionary,
         seed: args.continuation.seed,
         folder: &args.continuation.out,
         restart: args.continuation.restart,

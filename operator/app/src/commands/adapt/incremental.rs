@@ -9,7 +9,6 @@ use lethe_adapt::study::{Plan, Setup, Study, Test};
 use lethe_adapt::{First, Ground, Refitted, WarmStart, sentences};
 use lethe_core::LabelSet;
 use lethe_corpus::{Document, Rename};
-use lethe_dictionaries::Dictionary;
 use lethe_evaluate::sheet::counted;
 use lethe_learn::Manifest;
 use lethe_linear::{FeatureConfig, Learner, LinearMember};
@@ -41,7 +40,7 @@ pub(crate) fn run(args: &IncrementalArgs) -> anyhow::Result<()> {
     let names: Vec<String> = names(&stream);
     let ground = Ground {
         features: FeatureConfig::default(),
-        dictionary: Dictionary::builtin(),
+        dictionary: args.dictionary.load()?,
         labels: Arc::new(labels(&names, model.as_deref())?),
         seed: args.seed,
     };
@@ -168,6 +167,7 @@ fn train_first(args: &IncrementalArgs, documents: &[Document], folder: &Path) ->
         train: &units,
         held_out: &[],
         settings: CRF_SETTINGS.parse()?,
+        dictionary: &args.dictionary.load()?,
         seed: args.seed,
         folder,
         restart: false,

@@ -48,6 +48,7 @@ pub(crate) fn run(args: &SelfTrainArgs) -> anyhow::Result<()> {
         unlabelled.len(),
         held_out.len()
     );
+    let dictionary = args.continuation.dictionary.load()?;
     let mut passes = Passes::new(name);
     let job = SelfTrainJob {
         model: &model,
@@ -56,6 +57,7 @@ pub(crate) fn run(args: &SelfTrainArgs) -> anyhow::Result<()> {
         held_out: &held_out,
         teacher: teacher.as_ref().map(|teacher| teacher as &(dyn Marginals + Sync)),
         settings: settings_of(args.continuation.settings.as_deref(), &args.continuation.set)?,
+        dictionary: &dictionary,
         bound: args.bound / 100.0,
         seed: args.continuation.seed,
         folder: &args.continuation.out,
@@ -73,7 +75,7 @@ pub(crate) fn run(args: &SelfTrainArgs) -> anyhow::Result<()> {
         args.continuation.out.display()
     );
     match &args.analysis {
-        Some(folder) => analyse(args, &model, &test, folder),
+        Some(folder) => analyse(args, &model, &test, folder, &dictionary),
         None => Ok(()),
     }
 }
@@ -90,16 +92,23 @@ fn teach(args: &SelfTrainArgs, model: &Path, folder: &Path) -> anyhow::Result<En
 fn predictions(
     folder: &Path,
     documents: &[Document],
+    dictionary: &Arc<Dictionary>,
 ) -> anyhow::Result<(Arc<dyn Marginals + Send + Sync>, Vec<Document>)> {
-    let model = open(folder, None)?;
+    let model = open(folder, None, &dictionary.into())?;
     let spans = predict(model.member.as_ref(), &model.labels, documents)?;
-    Ok((probabilistic(folder, Some(&model.labels))?, spans))
+    Ok((probabilistic(folder, Some(&model.labels), dictionary)?, spans))
 }
 
-fn analyse(args: &SelfTrainArgs, model: &Path, test: &[Document], folder: &Path) -> anyhow::Result<()> {
+fn analyse(
+    args: &SelfTrainArgs,
+    model: &Path,
+    test: &[Document],
+    folder: &Path,
+    dictionary: &Arc<Dictionary>,
+) -> anyhow::Result<()> {
     let (before, after) = (
-        predictions(model, test)?,
-        predictions(&args.continuation.out, test)?,
+        predictions(model, test, dictionary)?,
+        predictions(&args.continuation.out, test, dictionary)?,
     );
     let [before, after] = [&before, &after].map(|(shares, documents)| ModelPredictions {
         shares: shares.as_ref(),

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use anyhow::Context as _;
 use lethe_core::{LabelId, MemberSet, SoloMinScore, VoteSpec};
 use lethe_corpus::Document;
-use lethe_dictionaries::Dictionary;
 use lethe_ensemble::prune::prune;
 use lethe_ensemble::{
     Bundle, BundleManifest, Costs, Fitted, Measured, Part, PredictionSet, Provenance, PruneOptions, Pruned,
@@ -31,13 +30,14 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
     }
     let kind = Some(args.method.name()).filter(|name| Fitted::KINDS.contains(&name.as_str()));
     let predictions = predictions(&args.input)?;
+    let dictionary = args.input.dictionary.load()?;
     for kind in &args.union_rules {
         let refused = |error: &dyn std::fmt::Display| usage(format!("--union-rule {kind}: {error}"));
         let config = Part::rule(kind)
             .config(&args.out)
             .map_err(|error| refused(&error))?;
         config
-            .build(&predictions.labels, &Dictionary::builtin())
+            .build(&predictions.labels, &dictionary)
             .map_err(|error| refused(&error))?;
     }
     let models = models(&args.input, &predictions)?;
@@ -98,8 +98,11 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
         let place = predictions.members.iter().position(|member| member == name)?;
         models[place].as_ref()?.path()
     };
-    manifest.write(&args.out, source).map_err(usage)?;
-    if let Err(error) = Bundle::open(&args.out, &Dictionary::builtin()) {
+    manifest
+        .carry(&args.out, args.input.dictionary.dictionary.as_deref())
+        .and_then(|()| manifest.write(&args.out, source))
+        .map_err(usage)?;
+    if let Err(error) = Bundle::open(&args.out, &dictionary) {
         // A bundle that cannot be opened is removed; its folder has only files that were just written.
         std::fs::remove_dir_all(&args.out).ok();
         return Err(usage(error));

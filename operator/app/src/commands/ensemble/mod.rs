@@ -13,7 +13,6 @@ use std::sync::Arc;
 
 use lethe_core::{Agreement, Combine, Decision, MemberSet};
 use lethe_corpus::{Document, Mark};
-use lethe_dictionaries::Dictionary;
 use lethe_ensemble::{Cost, Objective, PredictionSet, PruneOptions};
 use lethe_learn::Manifest;
 use lethe_members::cost;
@@ -167,7 +166,7 @@ fn costs(
     if models.iter().all(Option::is_none) {
         return Ok(Vec::new());
     }
-    let dictionary = Dictionary::builtin();
+    let dictionary = args.dictionary.load()?;
     let mut costs = Vec::with_capacity(models.len());
     for (name, model) in predictions.members.iter().zip(models) {
         let Some(member) = model else {
