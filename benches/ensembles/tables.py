@@ -12,12 +12,10 @@ import json
 import pathlib
 import subprocess
 import time
-import tomllib
 
 RESULTS = pathlib.Path("docs/results")
 PREDICTIONS = RESULTS / "predictions"
 NAMES = "benches/ensembles/categories.toml"
-BUNDLE = "models/es-meddocan"
 METHODS = {
     "voting": "Voting",
     "voting-pruned": "Voting pruned",
@@ -71,7 +69,7 @@ class Lethe:
 
     def compare(self, corpus, origins, *more):
         """Scores the six ensembles, fitted on predictions for the training set, and their members on dev."""
-        kinds = [kind for kind, option in (("categories", "--rename"), ("shipped", "--only")) if option in more]
+        kinds = ["categories"] if "--rename" in more else []
         name = "-".join(["compare", corpus, *origins, *kinds])
         tested = []
         for file in self.said(corpus, "dev", origins):
@@ -282,8 +280,8 @@ def set_of_all(pruned):
     return max((path["start"] for path in pruned["paths"]), key=lambda point: point["value"])
 
 
-def costed(chosen, cheap, own, own_shipped, shipped):
-    """Returns cost and scores of all members, and of the remaining ones, in a vote and under a stacked SVM."""
+def costed(chosen, cheap):
+    """Returns cost and scores of all members, and of the remaining ones, in a vote."""
     everyone = set_of_all(chosen)
     held = {at["threshold"]: at for at in chosen["held_out"]["thresholds"]}
     rows = []
@@ -301,10 +299,6 @@ def costed(chosen, cheap, own, own_shipped, shipped):
         names = [chosen["members"][place]["name"] for place in point["members"]]
         row(f"{ensemble} ({point['threshold']} votes)", names, point["cost"], tally_f1(point["tally"]), tally_f1(dev),
             dev["covered"] / dev["characters"])
-    measured = shipped["measured"][0]
-    measures = by_name(own_shipped)["stacked-svm"]["measures"]
-    row("Stacked SVM, at most half the cost (the bundle that ships)", [part["name"] for part in shipped["members"]],
-        measured["cost"], measured["f1"][0], measures["strict"]["f1"]["value"], measures["character"]["recall"]["value"])
     head = ["Ensemble", "Members", "µs per token", "F1, train cross-validated", "F1, dev", "Characters covered, dev"]
     return table(head, rows)
 
@@ -379,12 +373,6 @@ def main():
         half = set_of_all(asked["chosen"].result())["cost"] / 2
         ceiling = ("--ceiling", f"{half:.4f}")
         asked["cheap"] = two.submit(lethe.prune, "meddocan", ["meddocan"], *costs, *ceiling)
-        # The bundled bundle's members were chosen on the training set (benches/ensembles/spanish); here the same
-        # members, trained on the training set only, are scored on dev.
-        shipped = tomllib.loads(pathlib.Path(BUNDLE, "bundle.toml").read_text(encoding="utf-8"))
-        members = ",".join(part["name"] for part in shipped["members"])
-        asked["shipped"] = two.submit(
-            lethe.compare, "meddocan", ["meddocan"], "--only", members, "--methods", "stacked-svm")
     told = {name: answer.result() for name, answer in asked.items()}
     reports = {(corpus, which): told[corpus, which] for corpus in CORPORA for which in ("own", "both")}
     union = {corpus: told[corpus, "union"] for corpus in CORPORA}
@@ -410,7 +398,7 @@ def main():
         table_5=table_5(reports),
         table_6=table_6(reports["meddocan", "own"], "stacked-svm"),
         table_7=table_7(own, "stacked-svm"),
-        cost=costed(chosen, cheap, own, told["shipped"], shipped),
+        cost=costed(chosen, cheap),
     )
     (RESULTS / "README.md").write_text(text, encoding="utf-8")
 
