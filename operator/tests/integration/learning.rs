@@ -112,6 +112,15 @@ fn short(kind: &str) -> (usize, Vec<&'static str>) {
                 "features.document=false",
             ],
         ),
+        "cnn" => (
+            100,
+            vec![
+                "schedule.epochs=8",
+                "schedule.batch=256",
+                "architecture.buckets=1024",
+                "architecture.channels=16",
+            ],
+        ),
         _ => (
             100,
             vec![
