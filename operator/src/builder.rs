@@ -90,7 +90,6 @@ impl EngineBuilder {
             )),
             None => LazyDictionary::Builtin,
         };
-        dictionary.prepare();
         let bundle = self.open(&dictionary)?;
         if let Some(file) = &self.dictionary {
             bundle

@@ -3,8 +3,8 @@
 //! `bundle.toml` names every member with the digest of the files that it reads. It leaves out members that
 //! pruning dropped, so a stream never loads them.
 
-mod carry;
 mod copy;
+mod dictionary;
 mod manifest;
 mod swap;
 mod write;
@@ -153,17 +153,21 @@ impl Bundle {
     }
 
     /// Opens a bundle as [`Bundle::open`] does, if one of `signers` signed it. Members are opened side by
-    /// side; each waits for the dictionary only when it needs it.
+    /// side; each waits for the dictionary only when it needs it. The given one is not loaded if the bundle carries
+    /// its own.
     ///
     /// # Errors
     /// [`BundleError`], naming the signature if that is the problem.
     pub fn open_signed(
         folder: &Path,
-        dictionary: &LazyDictionary,
+        given: &LazyDictionary,
         signers: Option<&Signers>,
     ) -> Result<Self, BundleError> {
         if let Some(versions) = Versions::of(folder) {
-            return Self::open_signed(&versions.path(&versions.current()?), dictionary, signers);
+            return Self::open_signed(&versions.path(&versions.current()?), given, signers);
+        }
+        if !dictionary::has_own(folder) {
+            given.prepare();
         }
         let path = folder.join(MANIFEST);
         let text = lethe_learn::read_text(&path).map_err(|source| io(&path, source))?;
@@ -183,8 +187,8 @@ impl Bundle {
                 })?
             }
         };
-        let carried = manifest.carried(folder)?;
-        let dictionary = &carried.unwrap_or_else(|| dictionary.clone());
+        let own = manifest.own_dictionary(folder)?;
+        let dictionary = &own.unwrap_or_else(|| given.clone());
         // Reading and preparing weights is most of the start of a program that redacts one note.
         let opened = thread::scope(|scope| {
             let labels = &labels;

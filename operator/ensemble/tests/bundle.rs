@@ -289,7 +289,7 @@ fn a_bundle_carries_the_dictionary_of_its_members_and_another_is_refused_with_bo
     let folder = tempfile::tempdir().unwrap();
     let path = bundle(folder.path());
     let mut manifest = BundleManifest::read(&path).unwrap();
-    manifest.carry(&path, None).unwrap();
+    manifest.add_dictionary(&path, None).unwrap();
     manifest.write(&path, |_| None).unwrap();
     let (builtin, other) = (Dictionary::builtin(), other());
     let given = Arc::new(Dictionary::from_bytes(other.clone()).unwrap());

@@ -128,14 +128,7 @@ pub fn probabilistic(
         Some(labels) => Arc::clone(labels),
         None => own_labels(&manifest, folder)?,
     };
-    let kind = manifest.kind.as_str();
-    if Learner::KINDS.contains(&kind) {
-        return Ok(Arc::new(LinearMember::open(folder, &labels, dictionary)?));
-    }
-    if kind == Convolutional::KIND {
-        return Ok(Arc::new(convolution(folder, kind, &labels)?));
-    }
-    Ok(Arc::new(network(folder, &manifest, kind, &labels, dictionary)?))
+    Ok(mixture::learned(folder, &labels, dictionary)? as _)
 }
 
 fn own_labels(manifest: &Manifest, folder: &Path) -> Result<Arc<LabelSet>, OpenError> {

@@ -21,8 +21,8 @@ pub struct Job<'a> {
     /// Documents for evaluation during training only. May be empty.
     pub held_out: &'a [Document],
     /// The member's own settings; other keys have their defaults. Linear members have a table `features`,
-    /// recurrent ones the tables `architecture`, `schedule` and `vectors`, a `cnn` the first two of these. `features.pos` names the folder of
-    /// a part-of-speech tagger ([`train_pos`](crate::train_pos)).
+    /// recurrent ones the tables `architecture`, `schedule` and `vectors`, a `cnn` the first two of these.
+    /// `features.pos` names the folder of a part-of-speech tagger ([`train_pos`](crate::train_pos)).
     pub settings: toml::Table,
     /// The lists for the features.
     pub dictionary: &'a Arc<Dictionary>,

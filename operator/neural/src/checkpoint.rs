@@ -1,9 +1,11 @@
 //! A training's state on disk, from which it resumes after a kill. Written atomically.
 
 use std::io::Write as _;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use lethe_corpus::digest;
+use lethe_learn::{Epoch, Observer};
 use sha2::{Digest as _, Sha256};
 
 use crate::adam::Adam;
@@ -58,6 +60,38 @@ impl State {
             params: params.clone(),
             adam: Adam::new(params),
             best: None,
+        }
+    }
+
+    /// Counts a pass, keeps the parameters if they have the best held-out score, and tells the observer, who may end
+    /// the training.
+    pub(crate) fn end_pass(
+        &mut self,
+        of: u32,
+        loss: f64,
+        held_out: Option<f64>,
+        observer: &mut dyn Observer,
+    ) {
+        self.epochs += 1;
+        if let Some(score) = held_out
+            && self.best.as_ref().is_none_or(|(best, _)| score > *best)
+        {
+            self.best = Some((score, self.params.clone()));
+        }
+        let epoch = Epoch {
+            done: self.epochs,
+            of,
+            loss,
+            held_out,
+        };
+        self.ended = observer.epoch(epoch) == ControlFlow::Break(());
+    }
+
+    /// Returns the best parameters and their held-out score; without held-out documents, the last ones.
+    pub(crate) fn into_best(self) -> (Option<f64>, Params) {
+        match self.best {
+            Some((score, params)) => (Some(score), params),
+            None => (None, self.params),
         }
     }
 

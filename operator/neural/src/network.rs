@@ -133,7 +133,7 @@ impl Network {
     /// # Errors
     /// [`NetworkError`] if anything was truncated, altered, or is inconsistent.
     pub fn load(folder: &Path) -> Result<Self, NetworkError> {
-        let (mut network, weights) = Self::without_words(folder)?;
+        let (mut network, weights) = Self::without_words(folder, None)?;
         let words = &mut network.model.params.0[slot::WORD];
         let stored = tensor(&weights, words)?;
         words.data = match stored.dtype() {
@@ -158,8 +158,7 @@ impl Network {
         labels: &LabelSet,
         dictionary: &Arc<Dictionary>,
     ) -> Result<NeuralMember, NetworkError> {
-        Manifest::read(folder)?.check_dictionary(folder, dictionary.digest())?;
-        let (mut network, weights) = Self::without_words(folder)?;
+        let (mut network, weights) = Self::without_words(folder, Some(dictionary))?;
         let words = &mut network.model.params.0[slot::WORD];
         let stored = tensor(&weights, words)?;
         let halves = if stored.dtype() == Dtype::F16 {
@@ -175,9 +174,16 @@ impl Network {
         Ok(NeuralMember::new(isa, name, model, halves, map, dictionary)?)
     }
 
-    /// Reads a folder, all but its word vectors, and returns its checked weights, which have them.
-    fn without_words(folder: &Path) -> Result<(Self, Cow<'static, [u8]>), NetworkError> {
+    /// Reads a folder, all but its word vectors, and returns its checked weights, which have them. A dictionary must be
+    /// the one that it was trained with.
+    fn without_words(
+        folder: &Path,
+        dictionary: Option<&Dictionary>,
+    ) -> Result<(Self, Cow<'static, [u8]>), NetworkError> {
         let manifest = Manifest::read(folder)?;
+        if let Some(dictionary) = dictionary {
+            manifest.check_dictionary(folder, dictionary.digest())?;
+        }
         let saved: SavedSettings = toml::Value::Table(manifest.settings.clone())
             .try_into()
             .map_err(|error: toml::de::Error| NetworkError::Settings(error.to_string()))?;

@@ -5,7 +5,6 @@ mod pass;
 mod self_training;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use lethe_core::{BatchError, NoteBatch, hex};
 use lethe_corpus::{CorpusError, Counts, Document, Mark, digest};
 use lethe_dictionaries::{Dictionary, UnknownList};
 use lethe_kernel::Isa;
-use lethe_learn::{Epoch, Observer, TagSet, Training};
+use lethe_learn::{Observer, TagSet, Training};
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::{self, CheckpointError, State};
@@ -105,6 +104,9 @@ pub enum TrainError {
     /// A setting is invalid.
     #[error("{0}")]
     Setting(&'static str),
+    /// candle could not compute the network, which only a defect or a lack of memory causes.
+    #[error("the network could not be computed")]
+    Computation,
     /// The documents do not fit a batch.
     #[error(transparent)]
     Batch(#[from] BatchError),
@@ -267,32 +269,18 @@ fn fit(
         let loss = pass(
             &tape, schedule, &corpus, &memory, once, &mut state, &mut grads, observer,
         );
-        state.epochs += 1;
         let mut f1 = None;
         if !data.held_out.is_empty() {
             model.params = state.params.clone();
             let runner = Runner::of(isa, &model, &tags, reader.knowledge_rows());
-            let score = score(&runner, &reader, &tags, &held_out, data.held_out);
-            if state.best.as_ref().is_none_or(|(best, _)| score > *best) {
-                state.best = Some((score, state.params.clone()));
-            }
-            f1 = Some(score);
+            f1 = Some(score(&runner, &reader, &tags, &held_out, data.held_out));
         }
-        let epoch = Epoch {
-            done: state.epochs,
-            of: schedule.epochs,
-            loss,
-            held_out: f1,
-        };
-        state.ended = observer.epoch(epoch) == ControlFlow::Break(());
+        state.end_pass(schedule.epochs, loss, f1, observer);
         if let Some(path) = checkpoint {
             state.write(path, &fingerprint)?;
         }
     }
-    let (held_out_f1, params) = match state.best {
-        Some((score, params)) => (Some(score), params),
-        None => (None, state.params),
-    };
+    let (held_out_f1, params) = state.into_best();
     model.params = params;
     let training = Training {
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -33,7 +33,7 @@ struct Plan {
     /// Digest of the documents.
     data: String,
     settings: toml::Table,
-    /// Digest of the dictionary, unless it is the built-in one of a run that began before this was recorded.
+    /// Digest of the dictionary of `--dictionary`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     dictionary: Option<String>,
 }

@@ -197,7 +197,6 @@ impl EngineConfig {
         }
         let dictionary = self.dictionary()?;
         if let Some(folder) = decider {
-            dictionary.prepare();
             return self.bundled(&folder, &dictionary, source_fingerprint);
         }
         let dictionary = dictionary.get();

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use lethe_dictionaries::Dictionary;
 
-use super::carry::DICTIONARY;
+use super::dictionary::DICTIONARY;
 use super::{Bundle, BundleError, BundleManifest, io};
 use crate::Versions;
 use crate::versions::sync;

@@ -1,17 +1,16 @@
 //! Training on one core, with the same bytes for the same seed, resumed after a kill.
 
 use std::collections::HashMap;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::path::Path;
 
 use candle_core::{Device, Tensor};
 use candle_nn::loss::cross_entropy;
 use lethe_core::NoteBatch;
 use lethe_corpus::{Counts, Document, Mark, digest};
-use lethe_learn::{Epoch, Observer, TagSet, Training};
+use lethe_learn::{Observer, TagSet, Training};
 use sha2::{Digest as _, Sha256};
 
-use super::FAILED;
 use super::layers::{Layers, Step};
 use super::network::ConvolutionNetwork;
 use super::pieces::Pieces;
@@ -68,31 +67,17 @@ pub(super) fn train(
     let mut grads = params.zeros_like();
     while state.epochs < schedule.epochs && !state.ended {
         let loss = alone(|| pass(&shape, schedule, &corpus, &mut state, &mut grads, observer))
-            .map_err(|_| TrainError::Setting(FAILED))?;
-        state.epochs += 1;
+            .map_err(|_| TrainError::Computation)?;
         let mut f1 = None;
         if !held_out.is_empty() {
-            let score = score(&shape, &state.params, &tags, held_out)?;
-            if state.best.as_ref().is_none_or(|(best, _)| score > *best) {
-                state.best = Some((score, state.params.clone()));
-            }
-            f1 = Some(score);
+            f1 = Some(score(&shape, &state.params, &tags, held_out)?);
         }
-        let epoch = Epoch {
-            done: state.epochs,
-            of: schedule.epochs,
-            loss,
-            held_out: f1,
-        };
-        state.ended = observer.epoch(epoch) == ControlFlow::Break(());
+        state.end_pass(schedule.epochs, loss, f1, observer);
         if let Some(path) = &checkpoint {
             state.write(path, &fingerprint)?;
         }
     }
-    let (held_out_f1, mut params) = match state.best {
-        Some((score, params)) => (Some(score), params),
-        None => (None, state.params),
-    };
+    let (held_out_f1, mut params) = state.into_best();
     crate::weights::round(&mut params.0[slot::PIECES].data);
     Ok(ConvolutionNetwork {
         shape,
@@ -345,7 +330,7 @@ fn score(
     tags: &TagSet,
     documents: &[Document],
 ) -> Result<f64, TrainError> {
-    let failed = |_| TrainError::Setting(FAILED);
+    let failed = |_| TrainError::Computation;
     let runner = Runner::new(shape, params.clone(), None, tags).map_err(failed)?;
     let batch = NoteBatch::from_texts(documents.iter().map(|document| document.text.as_str()))?;
     let mut counts = Counts::default();

@@ -46,7 +46,7 @@ pub(super) fn run(args: &CreateArgs) -> anyhow::Result<()> {
         found.map(|(_, folder)| Path::new(folder))
     };
     let written = manifest
-        .carry(&args.out, args.dictionary.dictionary.as_deref())
+        .add_dictionary(&args.out, args.dictionary.dictionary.as_deref())
         .and_then(|()| manifest.write(&args.out, source))
         .and_then(|()| Bundle::open(&args.out, &Dictionary::builtin()));
     if let Err(error) = written {

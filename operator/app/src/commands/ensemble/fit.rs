@@ -99,7 +99,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
         models[place].as_ref()?.path()
     };
     manifest
-        .carry(&args.out, args.input.dictionary.dictionary.as_deref())
+        .add_dictionary(&args.out, args.input.dictionary.dictionary.as_deref())
         .and_then(|()| manifest.write(&args.out, source))
         .map_err(usage)?;
     if let Err(error) = Bundle::open(&args.out, &dictionary) {

@@ -11,12 +11,17 @@ use super::{BundleError, BundleManifest, io};
 /// The file of the dictionary.
 pub(super) const DICTIONARY: &str = "dictionary.bin";
 
+/// Returns whether the bundle in this folder has a file of its own dictionary. That of a built-in bundle is the program's.
+pub(super) fn has_own(folder: &Path) -> bool {
+    folder.join(DICTIONARY).is_file()
+}
+
 impl BundleManifest {
     /// Writes the dictionary of this file, or the built-in one, into the bundle's folder, and names its digest.
     ///
     /// # Errors
     /// [`BundleError::Damaged`] or [`BundleError::Io`], naming the file.
-    pub fn carry(&mut self, folder: &Path, file: Option<&Path>) -> Result<(), BundleError> {
+    pub fn add_dictionary(&mut self, folder: &Path, file: Option<&Path>) -> Result<(), BundleError> {
         let (bytes, digest) = match file {
             None => (Dictionary::builtin_bytes(), hex(Dictionary::builtin().digest())),
             Some(file) => {
@@ -33,11 +38,11 @@ impl BundleManifest {
     }
 
     /// Returns the dictionary that the bundle in this folder carries; `None` if it carries none.
-    pub(super) fn carried(&self, folder: &Path) -> Result<Option<LazyDictionary>, BundleError> {
-        let path = folder.join(DICTIONARY);
-        let Some(expected) = self.dictionary.as_ref().filter(|_| path.is_file()) else {
+    pub(super) fn own_dictionary(&self, folder: &Path) -> Result<Option<LazyDictionary>, BundleError> {
+        let Some(expected) = self.dictionary.as_ref().filter(|_| has_own(folder)) else {
             return Ok(None);
         };
+        let path = folder.join(DICTIONARY);
         let bytes = std::fs::read(&path).map_err(|source| io(&path, source))?;
         let dictionary = read(&path, bytes)?;
         let found = hex(dictionary.digest());
