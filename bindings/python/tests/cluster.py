@@ -60,7 +60,8 @@ class Cluster:
             try:
                 with urllib.request.urlopen(f"http://127.0.0.1:{self.page_port}/json/", timeout=10) as page:
                     alive = json.load(page)["aliveworkers"]
-            except OSError:
+            except (OSError, ValueError):
+                # A master that starts listens before it has all of its pages, and answers with another one meanwhile.
                 alive = -1
             if alive == count:
                 return
