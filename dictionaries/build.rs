@@ -39,8 +39,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         out.join("builtin.rs"),
         format!("static BUILTIN: lethe_embedded::Embedded = {dictionary};\n"),
     )?;
-    let mut texts = format!("static TEXTS: [Text; {}] = [\n", builtin::LISTS.len());
-    for id in builtin::LISTS {
+    let all = || builtin::LISTS.iter().chain(builtin::FURTHER);
+    let mut texts = format!("static TEXTS: [Text; {}] = [\n", all().count());
+    for id in all() {
         let [source, items, exceptions] = ["SOURCE.toml", "items.txt", "exceptions.txt"].map(|name| {
             let file = root.join("lists").join(id).join(name);
             // Not every list has exceptions.

@@ -1,4 +1,4 @@
-//! The bundled lists, in the order of their indices in the dictionary. Lists not named here are not compiled.
+//! The bundled lists. Those of [`LISTS`] are in the built-in dictionary, in the order of their indices.
 
 /// Folder names under `lists/`.
 pub const LISTS: &[&str] = &[
@@ -63,4 +63,28 @@ pub const LISTS: &[&str] = &[
     "world-given-names",
     "world-regions",
     "world-surnames",
+];
+
+/// Folder names of the lists of further languages. The program has their texts, but they are not in the built-in dictionary, since
+/// members are trained with one dictionary and refuse another: a bundle of such a language carries a dictionary with them.
+pub const FURTHER: &[&str] = &[
+    "clinical-words-de",
+    "countries-de",
+    "de-cities",
+    "de-given-names-female",
+    "de-given-names-male",
+    "de-states",
+    "de-surnames",
+    "demonyms-de",
+    "departments-de",
+    "german-words",
+    "health-insurers-de",
+    "holidays-de",
+    "institution-heads-de",
+    "months-de",
+    "professions-de",
+    "relatives-de",
+    "street-types-de",
+    "titles-de",
+    "weekdays-de",
 ];

@@ -24,7 +24,7 @@ mod read;
 mod source;
 mod text;
 
-pub use builtin::LISTS as BUILTIN_LISTS;
+pub use builtin::{FURTHER as FURTHER_LISTS, LISTS as BUILTIN_LISTS};
 pub use compile::{CompileError, MAX_LISTS, compile};
 pub use dictionary::{Dictionary, UnknownList};
 pub use entry::{Entry, EntryId};
@@ -34,4 +34,4 @@ pub use matcher::{Match, Matcher, SlotKey};
 pub use ordinary::exemption;
 pub use read::LoadError;
 pub use source::{List, MatchMode, Role, Source, SourceError};
-pub use text::{builtin_lists, exceptions, items};
+pub use text::{builtin_lists, exceptions, items, lists_of};

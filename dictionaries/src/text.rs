@@ -5,6 +5,7 @@ use std::path::Path;
 use lethe_embedded::Embedded;
 
 use crate::source::{List, SourceError};
+use crate::{BUILTIN_LISTS, FURTHER_LISTS};
 
 /// A bundled list.
 struct Text {
@@ -26,7 +27,7 @@ fn of(list: &str) -> &'static Text {
 /// Lines that begin with `#` are comments.
 ///
 /// # Panics
-/// If [`BUILTIN_LISTS`](crate::BUILTIN_LISTS) does not have the list.
+/// If neither [`BUILTIN_LISTS`] nor [`FURTHER_LISTS`] has the list.
 ///
 /// ```
 /// let states = lethe_dictionaries::items("us-states");
@@ -39,27 +40,49 @@ pub fn items(list: &str) -> &'static str {
 /// Returns the entries of a bundled list that are also ordinary words, one per line.
 ///
 /// # Panics
-/// If [`BUILTIN_LISTS`](crate::BUILTIN_LISTS) does not have the list.
+/// If neither [`BUILTIN_LISTS`] nor [`FURTHER_LISTS`] has the list.
 pub fn exceptions(list: &str) -> &'static str {
     of(list).exceptions.text()
 }
 
-/// Returns the bundled lists, to compile a dictionary of them and others.
+/// Returns the lists of the built-in dictionary, to compile a dictionary of them and others.
 ///
 /// # Errors
 /// [`SourceError`], which the build script would have reported.
 pub fn builtin_lists() -> Result<Vec<List>, SourceError> {
-    let read = |text: &'static Text| {
-        let (folder, exceptions) = (Path::new(text.list), text.exceptions.text());
-        List::of_texts(
-            folder,
-            text.list,
-            text.source.text(),
-            text.items.text(),
-            exceptions,
-        )
-    };
-    TEXTS.iter().map(read).collect()
+    BUILTIN_LISTS.iter().map(|list| read(list)).collect()
+}
+
+/// Returns the bundled lists of a further language, by its ISO 639-1 code, which the built-in dictionary does not have; none for
+/// a language without such lists.
+///
+/// # Errors
+/// [`SourceError`], which the tests would have reported.
+///
+/// ```
+/// let lists = lethe_dictionaries::lists_of("de")?;
+/// assert!(lists.iter().any(|list| list.id == "de-surnames"));
+/// # Ok::<(), lethe_dictionaries::SourceError>(())
+/// ```
+pub fn lists_of(language: &str) -> Result<Vec<List>, SourceError> {
+    let lists = FURTHER_LISTS.iter().map(|list| read(list));
+    lists
+        .filter(|list| {
+            list.as_ref()
+                .map_or(true, |list| list.source.language == language)
+        })
+        .collect()
+}
+
+fn read(list: &str) -> Result<List, SourceError> {
+    let text = of(list);
+    List::of_texts(
+        Path::new(list),
+        list,
+        text.source.text(),
+        text.items.text(),
+        text.exceptions.text(),
+    )
 }
 
 #[cfg(test)]
@@ -75,7 +98,7 @@ mod tests {
     #[test]
     fn every_bundled_list_has_the_text_of_its_files() {
         let lists = Path::new(env!("CARGO_MANIFEST_DIR")).join("lists");
-        for &list in crate::BUILTIN_LISTS {
+        for &list in BUILTIN_LISTS.iter().chain(FURTHER_LISTS) {
             let file = |name: &str| std::fs::read_to_string(lists.join(list).join(name));
             assert_eq!(items(list), file("items.txt").unwrap(), "{list}");
             assert_eq!(

@@ -10,17 +10,16 @@ fn main() -> io::Result<()> {
     let data = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("data");
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     let (mut text, mut table) = (String::new(), String::new());
-    for folder in sorted(&data)? {
-        if !folder.is_dir() {
+    for file in files_of(&data)? {
+        let name = file.strip_prefix(&data).map_err(io::Error::other)?;
+        let name = name.to_string_lossy().replace('\\', "/");
+        // The guide for authors.
+        if name == "README.md" {
             continue;
         }
-        for file in sorted(&folder)? {
-            let start = text.len();
-            text += &fs::read_to_string(&file)?;
-            let name = file.strip_prefix(&data).map_err(io::Error::other)?;
-            let name = name.to_string_lossy().replace('\\', "/");
-            table += &format!("    ({name:?}, {start}..{}),\n", text.len());
-        }
+        let start = text.len();
+        text += &fs::read_to_string(&file)?;
+        table += &format!("    ({name:?}, {start}..{}),\n", text.len());
     }
     let texts = embed(&out.join("data.zst"), text.as_bytes(), Layout::Plain)?;
     let source = format!(
@@ -29,11 +28,19 @@ fn main() -> io::Result<()> {
     fs::write(out.join("data.rs"), source)
 }
 
-/// Returns what a folder contains, in order.
-fn sorted(folder: &Path) -> io::Result<Vec<PathBuf>> {
+/// Returns the files of a folder and of those in it, in order.
+fn files_of(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths = fs::read_dir(folder)?
         .map(|entry| Ok(entry?.path()))
         .collect::<io::Result<Vec<_>>>()?;
     paths.sort();
-    Ok(paths)
+    let mut files = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            files.extend(files_of(&path)?);
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(files)
 }

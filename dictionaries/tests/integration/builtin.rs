@@ -6,10 +6,16 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use lethe_dictionaries::{BUILTIN_LISTS, Dictionary, List, Role, compile};
+use lethe_dictionaries::{BUILTIN_LISTS, Dictionary, FURTHER_LISTS, List, Role, compile};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("lists")
+}
+
+fn all() -> Vec<List> {
+    let further = FURTHER_LISTS.iter();
+    let further = further.map(|id| List::read(&folder().join(id)).unwrap());
+    lists().into_iter().chain(further).collect()
 }
 
 fn lists() -> Vec<List> {
@@ -27,14 +33,15 @@ fn every_folder_is_registered_and_every_registered_list_has_a_folder() {
         .filter(|entry| entry.path().is_dir())
         .map(|entry| entry.file_name().into_string().unwrap())
         .collect();
-    let registered: BTreeSet<String> = BUILTIN_LISTS.iter().map(|id| (*id).to_owned()).collect();
-    assert_eq!(folders, registered);
+    let registered = || BUILTIN_LISTS.iter().chain(FURTHER_LISTS);
+    assert_eq!(folders, registered().map(|id| (*id).to_owned()).collect());
+    assert_eq!(folders.len(), registered().count());
 }
 
 #[test]
 fn every_list_says_where_it_comes_from_under_a_licence_that_lets_it_ship() {
     let allowed = ["public domain", "Apache-2.0", "MIT", "CC-BY-4.0", "SCOWL"];
-    for list in lists() {
+    for list in all() {
         let source = &list.source;
         assert!(
             !source.title.is_empty() && !source.origin.is_empty() && source.date.len() == 10,
@@ -58,7 +65,7 @@ fn every_list_says_where_it_comes_from_under_a_licence_that_lets_it_ship() {
 
 #[test]
 fn items_and_exceptions_are_sorted_without_doubles() {
-    for list in lists() {
+    for list in all() {
         let items: Vec<&String> = list.items.iter().map(|(item, _)| item).collect();
         assert!(items.is_sorted_by(|a, b| a < b), "{}", list.id);
         assert!(list.exceptions.is_sorted_by(|a, b| a < b), "{}", list.id);

@@ -27,6 +27,8 @@ lethe synthesise --institutes cedar --notes 20 --names names.tsv --negatives 0.2
 lethe synthesise --kinds consultation,telephone --notes 10 --out spoken.jsonl
 lethe synthesise --disguise zero-width,lookalikes --notes 10 --out disguised.jsonl
 lethe synthesise --without-kinds consultation,telephone --notes 20 --out written.jsonl
+# In German.
+lethe synthesise --language de --notes 20 --out briefe.jsonl
 # Into clinical text of your own, and as a stream's events.
 lethe annotate --input gold-test.jsonl --output text.jsonl
 lethe synthesise --carriers text.jsonl --notes 10 --as events --out events.jsonl
@@ -37,6 +39,8 @@ lethe train mira --train gold.jsonl --hold-out 0.2 --settings settings.toml --se
 # Each document is predicted by a model that was not trained on it.
 lethe crossval ssvm --train gold.jsonl --folds 3 --by patient --jobs 2 --out folds/
 lethe crossval mira --train gold.jsonl --folds 3 --rename names.toml --hold-out 0.2 --settings settings.toml --set epochs=2 --seed 3 --out folds-mira/
+# Few documents of your own: every fold also trains on synthetic ones.
+lethe crossval ssvm --train gold-test.jsonl --also gold.jsonl --folds 3 --out folds-few/
 
 # Predictions against gold.
 lethe annotate --member models/ssvm --input gold-test.jsonl --output found.jsonl
@@ -54,3 +58,5 @@ lethe train ssvm --train gold.jsonl --dictionary site.dict --set epochs=2 --out 
 lethe annotate --member models/site-ssvm --dictionary site.dict --input gold-test.jsonl --output found-site.jsonl
 lethe crossval ssvm --train gold.jsonl --dictionary site.dict --folds 3 --set epochs=2 --out folds-site/
 lethe dictionary build --lists lists/ --output local.dict --json > local.json
+# With the lists of a language that the built-in dictionary does not have.
+lethe dictionary build --language de --output de.dict

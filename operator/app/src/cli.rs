@@ -482,11 +482,14 @@ pub(crate) enum DictionaryCommand {
 #[derive(Args)]
 pub(crate) struct DictionaryBuildArgs {
     /// Folders of lists; each list is a folder with items.txt, exceptions.txt and SOURCE.toml
-    #[arg(long, value_name = "DIR", required = true)]
+    #[arg(long, value_name = "DIR", required_unless_present = "language")]
     pub(crate) lists: Vec<PathBuf>,
     /// Add the built-in lists, as members need them that use more than your own
     #[arg(long)]
     pub(crate) builtin: bool,
+    /// Add the built-in lists and those of this language, which the built-in dictionary does not have
+    #[arg(long, value_name = "LANGUAGE", value_parser = ["de"])]
+    pub(crate) language: Option<String>,
     /// The dictionary file to write
     #[arg(long, value_name = "FILE")]
     pub(crate) output: PathBuf,

@@ -1,5 +1,6 @@
 //! The people and facts of a document: the value of every slot, generated on first use and then fixed.
 
+mod composed;
 mod days;
 mod institutions;
 mod numbers;
@@ -89,7 +90,10 @@ impl<'i> Cast<'i> {
                 page.text(&text);
             }
             Slot::Time => {
-                let time = words::time(&mut self.chance);
+                let time = match self.institute.language {
+                    Some(language) => days::time(language, &mut self.chance),
+                    None => words::time(&mut self.chance),
+                };
                 page.text(&time);
             }
             Slot::Number => {
@@ -146,6 +150,15 @@ impl<'i> Cast<'i> {
 
     fn address(&mut self) -> Vec<Piece> {
         let mut page = Page::default();
+        if self.institute.language.is_some() {
+            for (item, after) in [(Item::Street, ", "), (Item::Zip, " "), (Item::City, "")] {
+                page.append(Page {
+                    pieces: self.item(item),
+                });
+                page.text(after);
+            }
+            return page.pieces;
+        }
         let state = if self.chance.often(0.85) {
             Item::StateAbbr
         } else {

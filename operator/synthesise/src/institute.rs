@@ -7,21 +7,40 @@ use serde::Deserialize;
 use crate::chance::Chance;
 use crate::data;
 use crate::kind::Kind;
+use crate::language::{ENGLISH, Language};
 use crate::pools::{Pools, listed};
-use crate::registry::{BARE, HELD_OUT, INSTITUTES, SHARED, TEXTS};
+use crate::registry::{BARE, Files, HELD_OUT, INSTITUTES, SHARED, TEXTS, TONGUES, Tongue};
 use crate::slot::FILLERS;
 use crate::template::{Template, TemplateError, parse};
-
-/// Files that the institutes share.
-const NUMBER_FILE: &str = "shared/numbers.toml";
-const FILLER_FILE: &str = "shared/fillers.toml";
 
 /// The probability that a number has the institute's own layout rather than a common one.
 const OWN: f64 = 0.7;
 
-/// Returns the ids of the institutes, in order.
+/// Returns the ids of all institutes, those that write English first.
 pub fn institutes() -> impl Iterator<Item = &'static str> {
-    INSTITUTES.iter().map(|files| files.id)
+    let others = TONGUES.iter().flat_map(|tongue| tongue.institutes);
+    INSTITUTES.iter().chain(others).map(|files| files.id)
+}
+
+/// Returns the ids of the institutes that write a language and are not for testing; none for an unknown language.
+///
+/// # Examples
+/// ```
+/// assert!(lethe_synthesise::writers("de").any(|institute| institute == "elbe"));
+/// ```
+pub fn writers(language: &str) -> impl Iterator<Item = &'static str> {
+    let files = if language == ENGLISH {
+        INSTITUTES
+    } else {
+        TONGUES
+            .iter()
+            .find(|tongue| tongue.id == language)
+            .map_or(&[][..], |tongue| tongue.institutes)
+    };
+    files
+        .iter()
+        .map(|files| files.id)
+        .filter(|id| !HELD_OUT.contains(id))
 }
 
 /// Returns the kinds of text, in order.
@@ -49,11 +68,9 @@ pub enum InstituteError {
         /// The existing names.
         known: String,
     },
-    /// A held-out institute does not write kinds of text.
-    #[error(
-        "the institute {name:?} is for testing and writes only texts of its own; leave out the kinds of text"
-    )]
-    HeldOut {
+    /// The institute does not write kinds of text: it is held out, or writes another language than English.
+    #[error("the institute {name:?} writes only texts of its own; leave out the kinds of text")]
+    NoKinds {
         /// The institute.
         name: String,
     },
@@ -107,6 +124,8 @@ struct Dates {
 /// An institute with its parsed files.
 pub(crate) struct Institute {
     pub(crate) id: &'static str,
+    /// `None` for English.
+    pub(crate) language: Option<&'static Language>,
     pub(crate) pools: Pools,
     pub(crate) domains: Vec<String>,
     pub(crate) capitals: f64,
@@ -160,6 +179,8 @@ pub(crate) enum NameForm {
     FirstMiddleLast,
     LastFirst,
     LastFirstInitial,
+    /// As in lists: "Schaller Marta".
+    LastThenFirst,
     InitialLast,
 }
 
@@ -169,6 +190,7 @@ const NAME_FORMS: &[(&str, NameForm)] = &[
     ("First Middle Last", NameForm::FirstMiddleLast),
     ("Last, First", NameForm::LastFirst),
     ("Last, First M", NameForm::LastFirstInitial),
+    ("Last First", NameForm::LastThenFirst),
     ("F. Last", NameForm::InitialLast),
 ];
 
@@ -178,34 +200,23 @@ impl Institute {
     /// # Errors
     /// [`InstituteError`]; a test reads all of them, so that only an unknown name can occur in use.
     pub(crate) fn new(id: &str) -> Result<Self, InstituteError> {
-        let (place, files) = INSTITUTES
-            .iter()
-            .enumerate()
-            .find(|(_, files)| files.id == id)
-            .ok_or_else(|| InstituteError::Unknown {
-                name: id.to_owned(),
-                known: institutes().collect::<Vec<_>>().join(", "),
-            })?;
-        let conventions: Conventions = toml_of(&format!("{id}/institute.toml"))?;
+        let here = Place::of(id)?;
+        let file = format!("{}/institute.toml", here.folder);
+        let conventions: Conventions = toml_of(&file)?;
         let names = conventions.names.iter().map(|(form, &weight)| {
             let found = NAME_FORMS.iter().find(|(name, _)| name == form);
             let form = found
                 .map(|&(_, form)| form)
                 .ok_or_else(|| InstituteError::Conventions {
-                    file: format!("{id}/institute.toml"),
+                    file: file.clone(),
                     why: format!("names: there is no form {form:?}"),
                 });
             form.map(|form| (form, weight))
         });
+        let language = here.tongue.map(Language::of).transpose()?;
         let mut templates: BTreeMap<Kind, Vec<(Template, f64)>> = BTreeMap::new();
-        // A held-out institute has its own texts of each kind.
-        let shared = if HELD_OUT.contains(&id) { &[][..] } else { SHARED };
-        let shared = shared.iter().chain(BARE).map(|file| ("shared", file));
-        let own = files.templates.iter().map(|file| (id, file));
-        for (folder, file) in own.chain(shared) {
-            let file = format!("{folder}/{file}");
-            let read = parse(text_of(&file)?).map_err(|source| InstituteError::Template { file, source })?;
-            for template in read {
+        for file in here.templates() {
+            for template in read(file, language)? {
                 let weight = template.weight;
                 templates
                     .entry(template.kind)
@@ -213,12 +224,10 @@ impl Institute {
                     .push((template, weight));
             }
         }
-        let is_held_out = HELD_OUT.contains(&id);
         let mut texts = Vec::new();
-        for &name in TEXTS.iter().filter(|_| !is_held_out) {
-            let file = format!("kinds/{name}.txt");
-            let read = parse(text_of(&file)?).map_err(|source| InstituteError::Template { file, source })?;
-            let templates = read.into_iter().map(|template| {
+        for &name in here.texts() {
+            let templates = read(format!("kinds/{name}.txt"), language)?.into_iter();
+            let templates = templates.map(|template| {
                 let weight = template.weight;
                 (template, weight)
             });
@@ -233,19 +242,23 @@ impl Institute {
                 .map(|(form, &weight)| (form.clone(), weight))
                 .collect()
         };
-        let mut fillers: BTreeMap<String, Vec<String>> = toml_of(FILLER_FILE)?;
-        for (key, words) in listed() {
-            fillers.entry(key.to_owned()).or_default().extend(words);
+        let filler_file = here.common("fillers.toml");
+        let mut fillers: BTreeMap<String, Vec<String>> = toml_of(&filler_file)?;
+        if language.is_none() {
+            for (key, words) in listed() {
+                fillers.entry(key.to_owned()).or_default().extend(words);
+            }
         }
         if let Some(missing) = FILLERS.iter().find(|key| !fillers.contains_key(**key)) {
             return Err(InstituteError::Conventions {
-                file: FILLER_FILE.to_owned(),
+                file: filler_file,
                 why: format!("there is no {missing}"),
             });
         }
         Ok(Self {
-            id: files.id,
-            pools: Pools::new(place, INSTITUTES.len()),
+            id: here.files.id,
+            language,
+            pools: Pools::new(language, here.place, here.of),
             names: names.collect::<Result<_, _>>()?,
             domains: conventions.domains,
             capitals: conventions.capitals,
@@ -255,7 +268,7 @@ impl Institute {
             short: forms(&conventions.dates.short),
             month_year: forms(&conventions.dates.month_year),
             own_numbers: conventions.numbers,
-            numbers: toml_of(NUMBER_FILE)?,
+            numbers: toml_of(&here.common("numbers.toml"))?,
             fillers,
             templates,
             texts,
@@ -298,8 +311,81 @@ impl Institute {
     }
 }
 
+/// Where an institute stands in the registry.
+struct Place {
+    files: &'static Files,
+    /// `None` for English.
+    tongue: Option<&'static Tongue>,
+    /// Its folder of `data`.
+    folder: String,
+    /// Its number among the institutes of its language, and how many there are.
+    place: usize,
+    of: usize,
+}
+
+impl Place {
+    fn of(id: &str) -> Result<Self, InstituteError> {
+        let english = (None, INSTITUTES);
+        let others = TONGUES.iter().map(|tongue| (Some(tongue), tongue.institutes));
+        for (tongue, institutes) in std::iter::once(english).chain(others) {
+            let Some(place) = institutes.iter().position(|files| files.id == id) else {
+                continue;
+            };
+            return Ok(Self {
+                files: &institutes[place],
+                tongue,
+                folder: tongue.map_or(id.to_owned(), |tongue| format!("{}/{id}", tongue.id)),
+                place,
+                of: institutes.len(),
+            });
+        }
+        Err(InstituteError::Unknown {
+            name: id.to_owned(),
+            known: institutes().collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// Returns its own files of templates, and those that it shares with others.
+    fn templates(&self) -> Vec<String> {
+        // A held-out institute has its own texts of each kind.
+        let (shared, lists) = match self.tongue {
+            Some(tongue) => (format!("{}/shared", tongue.id), [tongue.shared, &[]]),
+            None if HELD_OUT.contains(&self.files.id) => ("shared".to_owned(), [&[][..], BARE]),
+            None => ("shared".to_owned(), [SHARED, BARE]),
+        };
+        let own = self.files.templates.iter();
+        let own = own.map(|file| format!("{}/{file}", self.folder));
+        own.chain(
+            lists
+                .iter()
+                .flat_map(|list| *list)
+                .map(|file| format!("{shared}/{file}")),
+        )
+        .collect()
+    }
+
+    /// Returns the kinds of text that it writes.
+    fn texts(&self) -> &'static [&'static str] {
+        if self.tongue.is_some() || HELD_OUT.contains(&self.files.id) {
+            &[]
+        } else {
+            TEXTS
+        }
+    }
+
+    /// Returns a file that all institutes of its language have.
+    fn common(&self, file: &str) -> String {
+        format!("{}/{file}", self.tongue.map_or("shared", |tongue| tongue.id))
+    }
+}
+
+/// Reads a file of templates.
+fn read(file: String, language: Option<&'static Language>) -> Result<Vec<Template>, InstituteError> {
+    parse(text_of(&file)?, language).map_err(|source| InstituteError::Template { file, source })
+}
+
 /// Reads a file of `data`.
-fn toml_of<T: serde::de::DeserializeOwned>(file: &str) -> Result<T, InstituteError> {
+pub(crate) fn toml_of<T: serde::de::DeserializeOwned>(file: &str) -> Result<T, InstituteError> {
     toml::from_str(text_of(file)?).map_err(|error| InstituteError::Conventions {
         file: file.to_owned(),
         why: error.to_string(),

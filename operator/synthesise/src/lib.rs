@@ -15,6 +15,7 @@ mod data;
 mod disguise;
 mod institute;
 mod kind;
+mod language;
 mod noise;
 mod page;
 mod pools;
@@ -29,7 +30,8 @@ use carrier::Carrier;
 use chance::Chance;
 pub use disguise::Disguise;
 use institute::Institute;
-pub use institute::{InstituteError, institutes, kinds};
+pub use institute::{InstituteError, institutes, kinds, writers};
+pub use language::languages;
 pub use noise::Noise;
 pub use registry::HELD_OUT;
 pub use template::TemplateError;
@@ -123,15 +125,14 @@ impl Generator {
                 });
             }
         }
-        let held_out = settings
-            .institutes
-            .iter()
-            .find(|id| HELD_OUT.contains(&id.as_str()));
-        if let (Some(name), Kinds::Only(_)) = (held_out, &settings.kinds) {
-            return Err(InstituteError::HeldOut { name: name.clone() });
-        }
         let institutes = settings.institutes.iter().map(|id| Institute::new(id));
-        let institutes = institutes.collect::<Result<_, _>>()?;
+        let institutes = institutes.collect::<Result<Vec<_>, _>>()?;
+        let without = institutes.iter().find(|institute| institute.texts().is_empty());
+        if let (Some(institute), Kinds::Only(_)) = (without, &settings.kinds) {
+            return Err(InstituteError::NoKinds {
+                name: institute.id.to_owned(),
+            });
+        }
         let carriers = carriers
             .iter()
             .map(Carrier::new)

@@ -11,6 +11,7 @@ use lethe_text::fold;
 use self::invented::Inventor;
 use self::shapes::Telling;
 use crate::chance::Chance;
+use crate::language::Language;
 
 /// The sex of a given name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -66,14 +67,18 @@ impl Pool {
 
 /// Names of one kind: from the lists of each origin, those that are also words, and invented ones in their
 /// style.
+#[derive(Default)]
 struct Names {
     by_origin: [Pool; 3],
     ordinary: Pool,
     inventor: Inventor,
 }
 
-/// The entries of an institute.
+/// The entries of an institute; those that its language composes are empty.
+#[derive(Default)]
 pub(crate) struct Pools {
+    /// `None` for English.
+    language: Option<&'static Language>,
     female: Names,
     male: Names,
     family: Names,
@@ -96,8 +101,51 @@ pub(crate) struct Pools {
 }
 
 impl Pools {
-    /// Creates the pools of institute `place` of `of`.
-    pub(crate) fn new(place: usize, of: usize) -> Self {
+    /// Creates the pools of institute `place` of `of` that write a language, `None` for English.
+    pub(crate) fn new(language: Option<&'static Language>, place: usize, of: usize) -> Self {
+        match language {
+            None => Self::english(place, of),
+            Some(language) => Self::of_language(language, place, of),
+        }
+    }
+
+    /// Creates the pools of a language from its lists. Two names of three are of its own.
+    fn of_language(language: &'static Language, place: usize, of: usize) -> Self {
+        let id = language.id;
+        let list = |what: &str| items(&format!("{id}-{what}"));
+        let ordinary = |what: &str| exceptions(&format!("{id}-{what}"));
+        let own = |what: &str| items(&format!("{what}-{id}"));
+        let dealt = |text: &'static str| dealt(text, place, of);
+        let known = known_names();
+        let names = |what: &str, world: &'static str| {
+            let by_origin = [dealt(list(what)), dealt(list(what)), dealt(world)];
+            let mut words = Pool::default();
+            for (entry, _) in entries(ordinary(what)).filter(|(entry, _)| whose(entry, of) == place) {
+                words.push(entry, 1.0);
+            }
+            let inventor = Inventor::new(by_origin.iter().map(|pool| pool.entries.as_slice()), &known);
+            Names {
+                by_origin,
+                ordinary: words,
+                inventor,
+            }
+        };
+        Self {
+            language: Some(language),
+            female: names("given-names-female", items("world-given-names")),
+            male: names("given-names-male", items("world-given-names")),
+            family: names("surnames", items("world-surnames")),
+            telling: Telling::default(),
+            cities: dealt(list("cities")),
+            world_cities: dealt(items("world-cities")),
+            regions: whole(list("states")),
+            countries: whole(own("countries")),
+            demonyms: whole(own("demonyms")),
+            ..Self::default()
+        }
+    }
+
+    fn english(place: usize, of: usize) -> Self {
         let all = known_names();
         let dealt = |text: &'static str| dealt(text, place, of);
         let names = |us, spanish: &'static str, world, exceptions: [&'static str; 2]| {
@@ -116,6 +164,7 @@ impl Pools {
             }
         };
         Self {
+            language: None,
             female: names(
                 items("us-given-names-female"),
                 items("es-given-names-female"),
@@ -169,18 +218,31 @@ impl Pools {
         names.draw(origin, chance)
     }
 
+    /// Returns a surname of one part.
+    pub(crate) fn surname(&self, origin: usize, chance: &mut Chance) -> String {
+        self.family.draw(origin, chance)
+    }
+
     /// Returns a surname, sometimes of two parts.
     pub(crate) fn family(&self, origin: usize, chance: &mut Chance) -> String {
         if let Some(name) = chance.often(TELLING).then(|| self.telling.name(chance)).flatten() {
             return name;
         }
-        let one = self.family.draw(origin, chance);
-        if chance.often(if origin == SPANISH { 0.3 } else { 0.04 }) {
+        let one = self.surname(origin, chance);
+        let of_two = match (self.language, origin) {
+            (Some(_), _) => 0.07,
+            (None, SPANISH) => 0.3,
+            _ => 0.04,
+        };
+        if chance.often(of_two) {
             let other = self.family.draw(origin, chance);
             let between = if chance.often(0.6) { "-" } else { " " };
             return format!("{one}{between}{other}");
         }
         if chance.often(0.02) {
+            if let Some(language) = self.language {
+                return format!("{}{one}", language.particle(chance));
+            }
             let particle = chance.word(&[
                 "de la ", "van ", "von ", "De ", "Van der ", "al-", "Mac", "O'", "St. ", "D'", "Le ", "Di ",
             ]);
@@ -319,7 +381,7 @@ mod tests {
     #[test]
     fn an_entry_belongs_to_one_institute_whatever_its_spelling() {
         for place in 0..5 {
-            let pools = Pools::new(place, 5);
+            let pools = Pools::new(None, place, 5);
             for pool in [
                 &pools.cities,
                 &pools.family.by_origin[US],

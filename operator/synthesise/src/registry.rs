@@ -1,4 +1,10 @@
-//! The institutes and their files: a folder under `data` that is not listed here is not read.
+//! The institutes and their files, by language: a folder under `data` that is not listed here is not read.
+
+use std::sync::OnceLock;
+
+use lethe_text::Language as Calendar;
+
+use crate::language::Language;
 
 /// The files of one institute; it also has an `institute.toml`.
 pub(crate) struct Files {
@@ -16,7 +22,7 @@ macro_rules! institute {
     };
 }
 
-/// All institutes. Lists are split by index and number of institutes: a new institute changes the split.
+/// The institutes that write English. Lists are split by index and number of institutes: a new institute changes the split.
 pub(crate) static INSTITUTES: &[Files] = &[
     institute!("cedar": "forms.txt", "frames.txt", "inserts.txt", "letters.txt", "messages.txt", "notes.txt", "notes2.txt", "visits.txt"),
     institute!("harbor": "forms.txt", "inserts.txt", "letters.txt", "messages.txt", "notes1.txt", "notes2.txt", "notes3.txt", "parts.txt", "visits.txt"),
@@ -26,6 +32,32 @@ pub(crate) static INSTITUTES: &[Files] = &[
     institute!("delta": "forms.txt", "frames.txt", "inserts.txt", "letters.txt", "notes1.txt", "notes2.txt", "short.txt", "talk.txt"),
     institute!("summit": "forms.txt", "furniture.txt", "inserts.txt", "letters.txt", "messages.txt", "notes-clinic.txt", "notes-inpatient.txt", "notes-long.txt", "queries.txt", "sentences.txt", "visits.txt"),
 ];
+
+/// The files of a language other than English: a folder of `data` with `language.toml`, `fillers.toml`, `numbers.toml`, the folder
+/// `shared`, and a folder for each institute.
+pub(crate) struct Tongue {
+    pub(crate) id: &'static str,
+    /// Its months and weekdays.
+    pub(crate) calendar: Calendar,
+    pub(crate) institutes: &'static [Files],
+    /// The files in its `shared` for all of its institutes.
+    pub(crate) shared: &'static [&'static str],
+    /// `language.toml`, once it has been read.
+    pub(crate) read: OnceLock<Language>,
+}
+
+/// The languages other than English.
+pub(crate) static TONGUES: [Tongue; 1] = [Tongue {
+    id: "de",
+    calendar: Calendar::German,
+    institutes: &[
+        institute!("elbe": "forms.txt", "letters.txt"),
+        institute!("isar": "forms.txt", "letters.txt"),
+        institute!("donau": "forms.txt", "notes.txt"),
+    ],
+    shared: &["clinical.txt", "negatives.txt", "sentences.txt"],
+    read: OnceLock::new(),
+}];
 
 /// Institutes for testing: they share no text with the others.
 pub const HELD_OUT: &[&str] = &["summit"];

@@ -1,6 +1,10 @@
 //! The slots of templates. `data/README.md` lists them for authors of templates.
 
+mod names;
+
+use self::names::{DAYS, ITEMS, MENTION_FORMS, PARTIES, ROLES, WRITTEN};
 use crate::kind::Kind;
+use crate::language::Language;
 
 /// A person in a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,20 +20,6 @@ pub(crate) enum Role {
     Staff,
     Staff2,
 }
-
-/// Roles by their names in templates.
-const ROLES: &[(&str, Role)] = &[
-    ("patient", Role::Patient),
-    ("relative", Role::Relative),
-    ("relative2", Role::Relative2),
-    ("child", Role::Child),
-    ("other", Role::Other),
-    ("doctor", Role::Doctor),
-    ("doctor2", Role::Doctor2),
-    ("doctor3", Role::Doctor3),
-    ("staff", Role::Staff),
-    ("staff2", Role::Staff2),
-];
 
 impl Role {
     /// Returns whether this is a treating person: DOCTOR rather than PATIENT.
@@ -55,9 +45,13 @@ pub(crate) enum MentionForm {
     Last,
     Middle,
     Initials,
+    FirstInitial,
+    LastInitial,
     Nick,
     LastFirst,
     Mr,
+    /// As the object of a sentence, where the title differs: Herrn Schaller.
+    MrObject,
     Dr,
     Cred,
     Spelled,
@@ -92,38 +86,9 @@ pub(crate) enum Word {
     Specialty,
     Degree,
     Relation,
+    /// A word of a language other than English, by its name there.
+    Of(&'static str),
 }
-
-const MENTION_FORMS: &[(&str, MentionForm)] = &[
-    ("full", MentionForm::Full),
-    ("first", MentionForm::First),
-    ("last", MentionForm::Last),
-    ("middle", MentionForm::Middle),
-    ("initials", MentionForm::Initials),
-    ("nick", MentionForm::Nick),
-    ("lastfirst", MentionForm::LastFirst),
-    ("mr", MentionForm::Mr),
-    ("dr", MentionForm::Dr),
-    ("cred", MentionForm::Cred),
-    ("spelled", MentionForm::Spelled),
-    ("firstspelled", MentionForm::FirstSpelled),
-    ("profession", MentionForm::Profession),
-    ("age", MentionForm::Age(Count::Figures)),
-    ("age.words", MentionForm::Age(Count::Words)),
-    ("age.decade", MentionForm::Age(Count::Decade)),
-    ("age.months", MentionForm::Age(Count::Months)),
-    ("man", MentionForm::Word(Word::Man)),
-    ("male", MentionForm::Word(Word::Male)),
-    ("boy", MentionForm::Word(Word::Boy)),
-    ("M", MentionForm::Word(Word::M)),
-    ("title", MentionForm::Word(Word::Title)),
-    ("specialty", MentionForm::Word(Word::Specialty)),
-    ("degree", MentionForm::Word(Word::Degree)),
-    ("he", MentionForm::Word(Word::He)),
-    ("him", MentionForm::Word(Word::Him)),
-    ("his", MentionForm::Word(Word::His)),
-    ("relation", MentionForm::Word(Word::Relation)),
-];
 
 /// A day in a document's timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -141,22 +106,6 @@ pub(crate) enum Day {
     Future2,
     Signed,
 }
-
-const DAYS: &[(&str, Day)] = &[
-    ("visit", Day::Visit),
-    ("admit", Day::Admit),
-    ("discharge", Day::Discharge),
-    ("dob", Day::Birth),
-    ("patient.dob", Day::Birth),
-    ("relative.dob", Day::RelativeBirth),
-    ("past", Day::Past),
-    ("past2", Day::Past2),
-    ("past3", Day::Past3),
-    ("onset", Day::Onset),
-    ("future", Day::Future),
-    ("future2", Day::Future2),
-    ("signed", Day::Signed),
-];
 
 /// The form of a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,22 +126,6 @@ pub(crate) enum Written {
     SpokenDay,
     SpokenYear,
 }
-
-const WRITTEN: &[(&str, Written)] = &[
-    ("num", Written::Num),
-    ("long", Written::Long),
-    ("short", Written::Short),
-    ("my", Written::MonthYear),
-    ("month", Written::Month),
-    ("year", Written::Year),
-    ("day", Written::Weekday),
-    ("iso", Written::Iso),
-    ("holiday", Written::Holiday),
-    ("season", Written::Season),
-    ("spoken", Written::Spoken),
-    ("spokenday", Written::SpokenDay),
-    ("spokenyear", Written::SpokenYear),
-];
 
 /// All other identifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -258,67 +191,6 @@ pub(crate) enum Item {
     Aadhaar,
 }
 
-const ITEMS: &[(&str, Item)] = &[
-    ("street", Item::Street),
-    ("city", Item::City),
-    ("city2", Item::City2),
-    ("state", Item::State),
-    ("state.abbr", Item::StateAbbr),
-    ("state2", Item::State2),
-    ("state2.abbr", Item::State2Abbr),
-    ("zip", Item::Zip),
-    ("country", Item::Country),
-    ("place", Item::Place),
-    ("address", Item::Address),
-    ("hospital", Item::Hospital),
-    ("hospital2", Item::Hospital2),
-    ("hospital3", Item::Hospital3),
-    ("hospital.short", Item::HospitalShort),
-    ("hospital2.short", Item::Hospital2Short),
-    ("hospital3.short", Item::Hospital3Short),
-    ("clinic", Item::Clinic),
-    ("department", Item::Department),
-    ("room", Item::Room),
-    ("employer", Item::Employer),
-    ("organization", Item::Organization),
-    ("organization2", Item::Organization2),
-    ("court", Item::Court),
-    ("court2", Item::Court2),
-    ("school", Item::School),
-    ("insurer", Item::Insurer),
-    ("phone", Item::Phone),
-    ("phone2", Item::Phone2),
-    ("phone.doctor", Item::PhoneDoctor),
-    ("pager", Item::Pager),
-    ("ext", Item::Ext),
-    ("fax", Item::Fax),
-    ("email", Item::Email),
-    ("email.doctor", Item::EmailDoctor),
-    ("url", Item::Url),
-    ("ip", Item::Ip),
-    ("mrn", Item::Mrn),
-    ("ssn", Item::Ssn),
-    ("ssn.last4", Item::SsnLast4),
-    ("account", Item::Account),
-    ("card", Item::Card),
-    ("healthplan", Item::HealthPlan),
-    ("license", Item::License),
-    ("dea", Item::Dea),
-    ("npi", Item::Npi),
-    ("plate", Item::Plate),
-    ("vin", Item::Vin),
-    ("device", Item::Device),
-    ("bioid", Item::BioId),
-    ("idnum", Item::IdNum),
-    ("idnum2", Item::IdNum2),
-    ("username", Item::Username),
-    ("postcode", Item::Postcode),
-    ("nhs", Item::Nhs),
-    ("medicare", Item::Medicare),
-    ("sin", Item::Sin),
-    ("aadhaar", Item::Aadhaar),
-];
-
 /// A country as an actor, which is not a place and identifies nobody ("the Government of Chad").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Party {
@@ -329,12 +201,6 @@ pub(crate) enum Party {
     /// Chadian.
     Adjective,
 }
-
-const PARTIES: &[(&str, Party)] = &[
-    ("party", Party::Name),
-    ("party.state", Party::State),
-    ("party.adj", Party::Adjective),
-];
 
 /// A slot in a template.
 #[derive(Clone, Debug, PartialEq)]
@@ -378,8 +244,8 @@ pub(crate) const FILLERS: &[&str] = &[
 ];
 
 impl Slot {
-    /// Returns the slot of `{name}`; `None` if the name is unknown.
-    pub(crate) fn parse(name: &str) -> Option<Self> {
+    /// Returns the slot of `{name}` in a language, `None` for English; `None` if the name is unknown.
+    pub(crate) fn parse(name: &str, language: Option<&'static Language>) -> Option<Self> {
         let named = |name: &str| DAYS.iter().find(|(key, _)| *key == name).map(|&(_, day)| day);
         match name {
             "time" => return Some(Self::Time),
@@ -399,7 +265,7 @@ impl Slot {
             _ => {}
         }
         if let Some(form) = name.strip_prefix("age.") {
-            return Self::parse(&format!("patient.age.{form}"));
+            return Self::parse(&format!("patient.age.{form}"), language);
         }
         if FILLERS.contains(&name) {
             return Some(Self::Filler(name.to_owned()));
@@ -407,7 +273,9 @@ impl Slot {
         if let Some(&(_, item)) = ITEMS.iter().find(|(key, _)| *key == name) {
             return Some(Self::Item(item));
         }
+        // Only English has words for what is said aloud.
         if let Some(item) = name.strip_suffix(".spoken")
+            && language.is_none()
             && let Some(&(_, item)) = ITEMS.iter().find(|(key, _)| *key == item)
         {
             return Some(Self::Spoken(item));
@@ -423,28 +291,52 @@ impl Slot {
             && let Some(day) = named(day)
         {
             let &(_, written) = WRITTEN.iter().find(|(key, _)| *key == form)?;
-            return Some(Self::Date(day, written));
+            let is_spoken = matches!(
+                written,
+                Written::Spoken | Written::SpokenDay | Written::SpokenYear
+            );
+            return (language.is_none() || !is_spoken).then_some(Self::Date(day, written));
         }
         let (who, form) = name.split_once('.').unwrap_or((name, ""));
         let &(_, role) = ROLES.iter().find(|(key, _)| *key == who)?;
         if form.is_empty() {
             return Some(Self::Person(role, MentionForm::Any, false));
         }
-        let find = |form: &str| {
-            MENTION_FORMS
-                .iter()
-                .find(|(key, _)| *key == form)
-                .map(|&(_, form)| form)
-        };
+        let find = |form: &str| mention_form(form, language);
         if let Some(form) = find(form) {
             return Some(Self::Person(role, form, false));
         }
         // `.He` is `.he` with a capital.
-        match find(&form.to_lowercase()) {
+        match find(&uncapital(form)) {
             Some(form @ MentionForm::Word(_)) => Some(Self::Person(role, form, true)),
             _ => None,
         }
     }
+}
+
+/// Returns a form of a person's mention; a language's own words replace the English ones.
+fn mention_form(name: &str, language: Option<&'static Language>) -> Option<MentionForm> {
+    let known = MENTION_FORMS.iter().find(|(key, _)| *key == name);
+    let known = known.map(|&(_, form)| form);
+    let Some(language) = language else {
+        return known.filter(|form| *form != MentionForm::MrObject);
+    };
+    match known {
+        Some(MentionForm::Word(Word::Specialty | Word::Degree | Word::Relation)) => known,
+        // There are no English words for ages in a decade, nor letters as they are said.
+        Some(MentionForm::Age(Count::Decade) | MentionForm::Spelled | MentionForm::FirstSpelled) => None,
+        Some(MentionForm::Word(_)) | None => language
+            .word_name(name)
+            .map(|name| MentionForm::Word(Word::Of(name))),
+        _ => known,
+    }
+}
+
+/// Returns the text with a small first letter.
+fn uncapital(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|char| char.to_lowercase().to_string());
+    first.unwrap_or_default() + chars.as_str()
 }
 
 #[cfg(test)]
@@ -454,27 +346,33 @@ mod tests {
     #[test]
     fn slots_are_known_by_name_and_form_and_nothing_else_is() {
         let person = |role, form| Some(Slot::Person(role, form, false));
-        assert_eq!(Slot::parse("patient"), person(Role::Patient, MentionForm::Any));
         assert_eq!(
-            Slot::parse("age.words"),
+            Slot::parse("patient", None),
+            person(Role::Patient, MentionForm::Any)
+        );
+        assert_eq!(
+            Slot::parse("age.words", None),
             person(Role::Patient, MentionForm::Age(Count::Words))
         );
         assert_eq!(
-            Slot::parse("relative.He"),
+            Slot::parse("relative.He", None),
             Some(Slot::Person(Role::Relative, MentionForm::Word(Word::He), true))
         );
         assert_eq!(
-            Slot::parse("relative.dob.num"),
+            Slot::parse("relative.dob.num", None),
             Some(Slot::Date(Day::RelativeBirth, Written::Num))
         );
-        assert_eq!(Slot::parse("state.abbr"), Some(Slot::Item(Item::StateAbbr)));
-        assert_eq!(Slot::parse("zip.spoken"), Some(Slot::Spoken(Item::Zip)));
+        assert_eq!(Slot::parse("state.abbr", None), Some(Slot::Item(Item::StateAbbr)));
+        assert_eq!(Slot::parse("zip.spoken", None), Some(Slot::Spoken(Item::Zip)));
         assert_eq!(
-            Slot::parse("dob.spoken"),
+            Slot::parse("dob.spoken", None),
             Some(Slot::Date(Day::Birth, Written::Spoken))
         );
-        assert_eq!(Slot::parse("party.adj"), Some(Slot::Party(Party::Adjective)));
-        assert_eq!(Slot::parse("signature"), Some(Slot::Part(Kind::Signature)));
+        assert_eq!(
+            Slot::parse("party.adj", None),
+            Some(Slot::Party(Party::Adjective))
+        );
+        assert_eq!(Slot::parse("signature", None), Some(Slot::Part(Kind::Signature)));
         for unknown in [
             "",
             "patients",
@@ -483,7 +381,7 @@ mod tests {
             "zip.num",
             "patient.FIRST",
         ] {
-            assert_eq!(Slot::parse(unknown), None, "{unknown}");
+            assert_eq!(Slot::parse(unknown, None), None, "{unknown}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The language of templates: text, `{slot}`, and `[[this|or this]]`.
 
 use crate::kind::Kind;
+use crate::language::Language;
 use crate::slot::{MentionForm, Slot};
 
 /// A piece of a template.
@@ -32,11 +33,11 @@ pub struct TemplateError {
     pub why: String,
 }
 
-/// Reads a file of templates.
+/// Reads a file of templates in a language, `None` for English.
 ///
 /// # Errors
 /// [`TemplateError`] at the first invalid line.
-pub(crate) fn parse(text: &str) -> Result<Vec<Template>, TemplateError> {
+pub(crate) fn parse(text: &str, language: Option<&'static Language>) -> Result<Vec<Template>, TemplateError> {
     let mut templates = Vec::new();
     // The head of the current template, its line number, and its own lines.
     let mut open: Option<(Kind, f64, usize)> = None;
@@ -52,10 +53,10 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Template>, TemplateError> {
             lines.push(line);
             continue;
         };
-        close(open.take(), &mut lines, &mut templates)?;
+        close(open.take(), language, &mut lines, &mut templates)?;
         open = Some(begin(head, number)?);
     }
-    close(open, &mut lines, &mut templates)?;
+    close(open, language, &mut lines, &mut templates)?;
     Ok(templates)
 }
 
@@ -80,6 +81,7 @@ fn begin(head: &str, line: usize) -> Result<(Kind, f64, usize), TemplateError> {
 
 fn close(
     open: Option<(Kind, f64, usize)>,
+    language: Option<&'static Language>,
     lines: &mut Vec<&str>,
     into: &mut Vec<Template>,
 ) -> Result<(), TemplateError> {
@@ -95,6 +97,7 @@ fn close(
     let mut reader = Reader {
         rest: body,
         line: line + 1,
+        language,
     };
     let nodes = reader.nodes(false)?;
     if kind.is_bare() {
@@ -147,6 +150,7 @@ fn bare(nodes: &[Node]) -> Result<(), &'static str> {
 struct Reader<'t> {
     rest: &'t str,
     line: usize,
+    language: Option<&'static Language>,
 }
 
 impl<'t> Reader<'t> {
@@ -201,7 +205,8 @@ impl<'t> Reader<'t> {
             .filter(|(name, _)| !name.contains(['\n', '{']))
             .ok_or_else(|| fault(self.line, "{ without }"))?;
         self.rest = rest;
-        Slot::parse(name).ok_or_else(|| fault(self.line, format!("there is no slot {{{name}}}")))
+        Slot::parse(name, self.language)
+            .ok_or_else(|| fault(self.line, format!("there is no slot {{{name}}}")))
     }
 
     fn eat(&mut self, what: &str) -> bool {
@@ -230,9 +235,11 @@ mod tests {
 
     #[test]
     fn text_slots_and_nested_alternatives_are_read() {
-        let read =
-            parse("#! why\n=== note weight=2\nMRN: {mrn} [[a|b [[c|]]|]]\n\n=== insert\n{patient} left.\n")
-                .unwrap();
+        let read = parse(
+            "#! why\n=== note weight=2\nMRN: {mrn} [[a|b [[c|]]|]]\n\n=== insert\n{patient} left.\n",
+            None,
+        )
+        .unwrap();
         let text = |text: &str| Node::Text(text.to_owned());
         let inner = Node::OneOf(vec![vec![text("c")], vec![]]);
         assert_eq!(
@@ -269,7 +276,7 @@ mod tests {
             ("=== note\n{mrn", 2, "{ without"),
             ("=== clinical\nseen {visit}", 1, "without identifiers"),
         ] {
-            let error = parse(text).unwrap_err();
+            let error = parse(text, None).unwrap_err();
             assert_eq!(error.line, line, "{text}: {error}");
             assert!(error.why.contains(why), "{text}: {error}");
         }

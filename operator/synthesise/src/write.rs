@@ -99,7 +99,8 @@ impl<'w> Writer<'w> {
                     Kind::Note
                 };
                 // Prose comes from any country.
-                self.cast.day_first = kind == Kind::Prose && self.cast.chance.often(0.55);
+                let is_english = self.cast.institute.language.is_none();
+                self.cast.day_first = is_english && kind == Kind::Prose && self.cast.chance.often(0.55);
                 self.part(kind, 0, &mut page);
             }
         }

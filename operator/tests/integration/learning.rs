@@ -267,6 +267,58 @@ fn cross_validation_predicts_every_document_once_and_does_not_do_a_fold_twice() 
 }
 
 #[test]
+fn every_fold_also_trains_on_documents_that_are_not_predicted() {
+    let place = Place::new();
+    // The few documents say nothing of names after this word.
+    let few: String = (0..6)
+        .map(|n| format!("{{\"doc_id\": \"few-{n}\", \"text\": \"Ward round. Quorl Abcde{n} is well.\", \"spans\": []}}\n"))
+        .collect();
+    let many: String = (0..60)
+        .map(|n| {
+            format!(
+                "{{\"doc_id\": \"many-{n}\", \"text\": \"Ward round. Quorl Fghij{n} is well.\", \"spans\": \
+                 [{{\"start\": 18, \"end\": {}, \"label\": \"PATIENT\"}}]}}\n",
+                23 + n.to_string().len()
+            )
+        })
+        .collect();
+    let (few, many) = (place.write("few.jsonl", few), place.write("many.jsonl", many));
+    let out = place.at("folds");
+    let crossval = |also: &[&str]| {
+        let arguments = [
+            "crossval",
+            "ogd",
+            "--train",
+            few.to_str().unwrap(),
+            "--folds",
+            "2",
+        ];
+        let out = ["--hold-out", "0", "--out", out.to_str().unwrap()];
+        Lethe::new(arguments.iter().chain(also).chain(&out)).end()
+    };
+    crossval(&["--also", many.to_str().unwrap()])
+        .expect(0)
+        .says("6 documents in 2 folds");
+    let found = std::fs::read_to_string(out.join("predictions.jsonl")).unwrap();
+    assert_eq!(found.lines().count(), 6);
+    assert!(found.contains("PATIENT"), "{found}");
+    crossval(&[]).expect(2).says("use another --out");
+    Lethe::new([
+        "crossval",
+        "gazetteer",
+        "--train",
+        few.to_str().unwrap(),
+        "--also",
+        many.to_str().unwrap(),
+        "--out",
+        "x",
+    ])
+    .end()
+    .expect(2)
+    .says("is not trained");
+}
+
+#[test]
 fn a_damaged_model_is_refused_by_the_name_of_its_file() {
     let place = Place::new();
     let gold = place.write("gold.jsonl", gold(40));

@@ -34,6 +34,10 @@ pub(crate) struct CrossvalArgs {
     pub(crate) member: String,
     #[command(flatten)]
     pub(crate) learning: LearningArgs,
+    /// Documents with gold spans that every fold also trains on and that are not predicted, such as synthetic notes or those
+    /// of another site: where there are few documents to cross-validate
+    #[arg(long, value_name = "GOLD")]
+    pub(crate) also: Vec<PathBuf>,
     /// The number of folds
     #[arg(long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u16).range(2..))]
     pub(crate) folds: u16,
@@ -65,9 +69,12 @@ pub(crate) struct SynthesiseArgs {
     /// templates
     #[arg(long, value_name = "FILE")]
     pub(crate) carriers: Vec<PathBuf>,
+    /// The language of the notes
+    #[arg(long, value_name = "LANGUAGE", default_value = "en", value_parser = languages())]
+    pub(crate) language: String,
     /// The institutes to write notes of, in turn; each has its own layouts, conventions, names, towns and
-    /// hospitals. By default all that are not held out for tests
-    #[arg(long, value_name = "ID", value_delimiter = ',', value_parser = institutes())]
+    /// hospitals. By default all of the language that are not held out for tests
+    #[arg(long, value_name = "ID", value_delimiter = ',', value_parser = institutes(), conflicts_with = "language")]
     pub(crate) institutes: Vec<String>,
     /// The kinds of text to write, and nothing else. By default all of them, and the institutes' own notes,
     /// letters, forms and other texts
@@ -136,6 +143,10 @@ pub(crate) enum DisguiseKind {
 
 fn institutes() -> clap::builder::PossibleValuesParser {
     clap::builder::PossibleValuesParser::new(lethe_synthesise::institutes())
+}
+
+fn languages() -> clap::builder::PossibleValuesParser {
+    clap::builder::PossibleValuesParser::new(lethe_synthesise::languages())
 }
 
 fn kinds() -> clap::builder::PossibleValuesParser {

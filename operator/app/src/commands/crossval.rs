@@ -32,6 +32,9 @@ struct Plan {
     hold_out: f64,
     /// Digest of the documents.
     data: String,
+    /// Digest of those of `--also`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    also: Option<String>,
     settings: toml::Table,
     /// Digest of the dictionary of `--dictionary`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,7 +51,18 @@ pub(crate) fn run(args: &CrossvalArgs) -> anyhow::Result<()> {
     }
     interrupt::end_at_once("run the same command again to continue; finished folds are kept");
     let documents = read(&learning.train, learning.rename.as_deref())?;
+    let also = if args.also.is_empty() {
+        Vec::new()
+    } else {
+        read(&args.also, learning.rename.as_deref())?
+    };
     if !lethe_members::kinds().contains(&&*args.member) {
+        if !also.is_empty() {
+            return Err(usage(format!(
+                "`{}` is not trained, so that --also has no effect; leave it out",
+                args.member
+            )));
+        }
         return as_it_is(args, &documents);
     }
     let (group, by) = match args.by {
@@ -64,6 +78,7 @@ pub(crate) fn run(args: &CrossvalArgs) -> anyhow::Result<()> {
         seed: learning.seed,
         hold_out: learning.hold_out,
         data: lethe_corpus::digest(&documents),
+        also: (!also.is_empty()).then(|| lethe_corpus::digest(&also)),
         settings: settings(learning)?,
         dictionary: learning
             .dictionary
@@ -78,6 +93,7 @@ pub(crate) fn run(args: &CrossvalArgs) -> anyhow::Result<()> {
         plan: &plan,
         dictionary: &dictionary,
         documents: &documents,
+        also: &also,
         folds: &parts,
         out: &args.out,
     };
@@ -196,6 +212,8 @@ struct Run<'a> {
     plan: &'a Plan,
     dictionary: &'a Arc<Dictionary>,
     documents: &'a [Document],
+    /// What every fold trains on besides.
+    also: &'a [Document],
     folds: &'a Folds,
     out: &'a Path,
 }
@@ -255,9 +273,11 @@ impl Run<'_> {
         };
         let folder = self.out.join(&name);
         let mut passes = Passes::new(name.clone());
+        let mut train = Split::pick(&inner.train, &rest);
+        train.extend(self.also.iter().cloned());
         let job = Job {
             kind: &self.plan.member,
-            train: &Split::pick(&inner.train, &rest),
+            train: &train,
             held_out: &Split::pick(&inner.held, &rest),
             settings: self.plan.settings.clone(),
             dictionary: self.dictionary,

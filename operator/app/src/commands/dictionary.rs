@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use lethe_core::hex;
-use lethe_dictionaries::{Dictionary, List, builtin_lists, compile};
+use lethe_dictionaries::{Dictionary, List, builtin_lists, compile, lists_of};
 
 use serde::Serialize;
 
@@ -14,11 +14,14 @@ use crate::exit::usage;
 
 /// Compiles the lists of folders into one dictionary.
 pub(crate) fn build(args: &DictionaryBuildArgs) -> anyhow::Result<()> {
-    let mut lists = if args.builtin {
+    let mut lists = if args.builtin || args.language.is_some() {
         builtin_lists().context("the built-in lists")?
     } else {
         Vec::new()
     };
+    if let Some(language) = &args.language {
+        lists.extend(lists_of(language).context("the built-in lists")?);
+    }
     for folder in &args.lists {
         for list in list_folders(folder)? {
             lists.push(List::read(&list).map_err(usage)?);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use lethe_corpus::{Document, write_jsonl};
-use lethe_synthesise::{Disguise, Generator, HELD_OUT, Kinds, Name, Noise, Settings, institutes};
+use lethe_synthesise::{Disguise, Generator, Kinds, Name, Noise, Settings, writers};
 use serde_json::{Value, json};
 
 use super::documents::create;
@@ -23,8 +23,7 @@ pub(crate) fn run(args: &SynthesiseArgs) -> anyhow::Result<()> {
         read(&args.carriers, None)?
     };
     let institutes = if args.institutes.is_empty() {
-        let open = institutes().filter(|id| !HELD_OUT.contains(id));
-        open.map(str::to_owned).collect()
+        writers(&args.language).map(str::to_owned).collect()
     } else {
         args.institutes.clone()
     };

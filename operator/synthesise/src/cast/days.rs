@@ -1,10 +1,11 @@
 //! Dates: one timeline per document, and the formats they are written in.
 
 use jiff::ToSpan as _;
-use jiff::civil::{Date, Weekday, date};
+use jiff::civil::{Date, Weekday, date, time as time_of_day};
 
 use super::{Cast, spoken};
 use crate::chance::Chance;
+use crate::language::Language;
 use crate::page::Page;
 use crate::slot::{Day, Role, Written};
 
@@ -88,6 +89,26 @@ impl Cast<'_> {
         let institute = self.institute;
         let full = matches!(day, Day::Birth | Day::RelativeBirth);
         let figures = chance.often(institute.figures);
+        if let Some(language) = institute.language {
+            let form = match written {
+                Written::Month => Some(["%B", "%B", "%B", "%b"]),
+                Written::Year => Some(["%Y", "%Y", "%Y", "%y"]),
+                Written::Weekday => Some(["%A", "%A", "%A", "%a"]),
+                _ => None,
+            };
+            if let Some(form) = form {
+                let form = chance.word(&form).to_owned();
+                return page.value("DATE", &in_language(date, &form, language, chance));
+            }
+            match written {
+                Written::Holiday => return page.value("DATE", chance.word(&language.holidays)),
+                Written::Season => {
+                    let season = language.season(date.month(), chance);
+                    return page.value("DATE", &format!("{season} {}", date.year()));
+                }
+                _ => {}
+            }
+        }
         let (own, day_first) = match written {
             Written::Num => (&institute.numeric, FIGURES),
             Written::Long => (&institute.long, LONG),
@@ -139,12 +160,41 @@ impl Cast<'_> {
             .map(|(form, weight)| (form.as_str(), *weight))
             .collect();
         let form = chance.weighted(if self.day_first { day_first } else { &own }, "%m/%d/%Y");
-        page.value("DATE", &strftime(date, form));
+        let text = match institute.language {
+            Some(language) => in_language(date, form, language, chance),
+            None => strftime(date, form),
+        };
+        page.value("DATE", &text);
     }
 }
 
 fn moved(from: Date, days: i64) -> Date {
     from.saturating_add(days.days())
+}
+
+/// Writes a date with the months and weekdays of a language.
+fn in_language(date: Date, form: &str, language: &Language, chance: &mut Chance) -> String {
+    let words = language.calendar.words();
+    let of = |words: &[&'static str], place: i8| {
+        let place = usize::try_from(place).unwrap_or_default();
+        words.get(place).copied().unwrap_or_default()
+    };
+    let weekday = date.weekday().to_monday_zero_offset();
+    let month = language.month(date.month(), chance);
+    let form = form
+        .replace("%B", month)
+        .replace("%b", language.month_short(date.month(), chance))
+        .replace("%A", of(&words.weekdays, weekday))
+        .replace("%a", of(&words.weekdays_short, weekday));
+    date.strftime(&form).to_string()
+}
+
+/// Returns a time of day as a language writes it.
+pub(super) fn time(language: &Language, chance: &mut Chance) -> String {
+    let hour = i8::try_from(chance.within(0, 23)).unwrap_or_default();
+    let minute = i8::try_from(chance.within(0, 59)).unwrap_or_default();
+    let form = chance.word(&language.times);
+    time_of_day(hour, minute, 0, 0).strftime(form).to_string()
 }
 
 fn strftime(date: Date, form: &str) -> String {

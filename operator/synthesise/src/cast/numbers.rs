@@ -80,6 +80,9 @@ impl Cast<'_> {
     }
 
     fn zip(&mut self) -> String {
+        if self.institute.language.is_some() {
+            return self.laid_out("zip");
+        }
         let layout = if self.chance.often(0.85) {
             "#####"
         } else {
@@ -93,7 +96,12 @@ impl Cast<'_> {
         let domain = if role.treats() {
             self.domain()
         } else {
-            self.chance.word(MAIL).to_owned()
+            let private = self.institute.language.map(|language| language.mail.as_slice());
+            match private {
+                Some(private) => self.chance.word(private),
+                None => self.chance.word(MAIL),
+            }
+            .to_owned()
         };
         let address = format!("{handle}@{domain}");
         if self.chance.often(0.08) {
@@ -108,7 +116,11 @@ impl Cast<'_> {
             return self.chance.word(&self.institute.domains).to_owned();
         }
         let host = self.host();
-        format!("{host}.{}", self.chance.word(TOP))
+        let top = match self.institute.language {
+            Some(language) => self.chance.word(&language.tops),
+            None => self.chance.word(TOP),
+        };
+        format!("{host}.{top}")
     }
 
     fn url(&mut self) -> String {

@@ -4,6 +4,7 @@ use super::words::{ASSISTANTS, DOCTORS, FEMALE_KIN, MALE_KIN, SPECIALTIES, capit
 use super::{Cast, spoken};
 use crate::chance::Chance;
 use crate::institute::NameForm;
+use crate::language::Language;
 use crate::page::Page;
 use crate::pools::{Pools, Sex};
 use crate::slot::{Count, MentionForm, Role, Word};
@@ -23,6 +24,8 @@ pub(crate) struct Person {
     specialty: &'static str,
     degree: &'static str,
     profession: &'static str,
+    /// `None` for English.
+    language: Option<&'static Language>,
 }
 
 impl Cast<'_> {
@@ -59,13 +62,14 @@ impl Cast<'_> {
             Some(family) if chance.often(0.6) => family,
             _ => own,
         };
+        let language = self.institute.language;
         let nick = nickname(&first, chance);
         let age = match role {
             Role::Child => chance.within(1, 17),
             Role::Patient => patient_age(chance),
             _ => chance.within(19, 88),
         };
-        let suffix = if sex == Sex::Male && chance.often(0.03) {
+        let suffix = if language.is_none() && sex == Sex::Male && chance.often(0.03) {
             chance.word(&[" Jr.", " Jr", " III", " Sr.", " II", ", Jr."])
         } else {
             ""
@@ -82,10 +86,23 @@ impl Cast<'_> {
             nick,
             age,
             months: chance.within(1, 30),
-            relation: chance.word(if sex == Sex::Female { FEMALE_KIN } else { MALE_KIN }),
-            specialty: chance.word(SPECIALTIES),
-            degree: chance.word(if role.assists() { ASSISTANTS } else { DOCTORS }),
-            profession: pools.professions.any(chance),
+            relation: match language {
+                Some(language) => language.relation(sex, chance),
+                None => chance.word(if sex == Sex::Female { FEMALE_KIN } else { MALE_KIN }),
+            },
+            specialty: match language {
+                Some(language) => language.specialty(chance),
+                None => chance.word(SPECIALTIES),
+            },
+            degree: match language {
+                Some(language) => language.degree(role.assists(), sex, chance),
+                None => chance.word(if role.assists() { ASSISTANTS } else { DOCTORS }),
+            },
+            profession: match language {
+                Some(language) => language.profession(sex, chance),
+                None => pools.professions.any(chance),
+            },
+            language,
         }
     }
 
@@ -99,7 +116,7 @@ impl Cast<'_> {
                 // The family name comes first in fields, never in a sentence.
                 if page.is_within_line() && !page.ends_with(&[": ", "\t", "|", "| ", ":"]) {
                     form = match form {
-                        NameForm::LastFirst => NameForm::FirstLast,
+                        NameForm::LastFirst | NameForm::LastThenFirst => NameForm::FirstLast,
                         NameForm::LastFirstInitial => NameForm::FirstInitialLast,
                         other => other,
                     };
@@ -123,6 +140,8 @@ impl Cast<'_> {
             MentionForm::Last => page.value(label, &person.last),
             MentionForm::Middle => page.value(label, &initial(&person.middle)),
             MentionForm::Initials => page.value(label, &person.initials(chance)),
+            MentionForm::FirstInitial => page.value(label, &format!("{}.", initial(&person.first))),
+            MentionForm::LastInitial => page.value(label, &format!("{}.", initial(&person.last))),
             MentionForm::Nick => page.value(label, &person.nick),
             MentionForm::LastFirst => {
                 let form = if chance.often(0.5) {
@@ -136,13 +155,21 @@ impl Cast<'_> {
                 }
                 page.value(label, &name);
             }
-            MentionForm::Mr => {
-                page.text(person.title(chance));
+            MentionForm::Mr | MentionForm::MrObject => {
+                page.text(person.title(form == MentionForm::MrObject, chance));
                 page.text(" ");
-                page.value(label, &person.last);
+                let name = if person.language.is_some() && chance.often(0.2) {
+                    person.written(NameForm::FirstLast)
+                } else {
+                    person.last
+                };
+                page.value(label, &name);
             }
             MentionForm::Dr => {
-                page.text(if chance.often(0.92) { "Dr. " } else { "Dr " });
+                match person.language {
+                    Some(language) => page.text(&before_name(language.title(chance))),
+                    None => page.text(if chance.often(0.92) { "Dr. " } else { "Dr " }),
+                }
                 let form = chance.weighted(
                     &[
                         (None, 0.6),
@@ -157,6 +184,18 @@ impl Cast<'_> {
                 }
             }
             MentionForm::Cred => {
+                if let Some(language) = person.language {
+                    let form = chance.weighted(
+                        &[
+                            (NameForm::FirstLast, 0.65),
+                            (NameForm::InitialLast, 0.3),
+                            (NameForm::FirstInitialLast, 0.05),
+                        ],
+                        NameForm::FirstLast,
+                    );
+                    page.text(&before_name(language.title(chance)));
+                    return page.value(label, &person.written(form));
+                }
                 let form = chance.weighted(
                     &[
                         (NameForm::FirstLast, 0.6),
@@ -172,12 +211,16 @@ impl Cast<'_> {
             MentionForm::Spelled => page.value(label, &spoken::spelled(&person.last, chance)),
             MentionForm::FirstSpelled => page.value(label, &spoken::spelled(&person.first, chance)),
             MentionForm::Profession => {
-                page.article(person.profession);
+                if person.language.is_none() {
+                    page.article(person.profession);
+                }
                 page.value("PROFESSION", person.profession);
             }
             MentionForm::Age(count) => {
                 let age = person.age(count, chance);
-                page.article(&age);
+                if person.language.is_none() {
+                    page.article(&age);
+                }
                 page.value("AGE", &age);
             }
             MentionForm::Word(word) => {
@@ -207,6 +250,7 @@ impl Person {
             NameForm::FirstInitialLast => format!("{first} {m}. {last}{suffix}"),
             NameForm::FirstMiddleLast => format!("{first} {middle} {last}{suffix}"),
             NameForm::LastFirst => format!("{last}, {first}"),
+            NameForm::LastThenFirst => format!("{last} {first}"),
             NameForm::LastFirstInitial => format!("{last}, {first} {m}"),
             NameForm::InitialLast => format!("{}. {last}", initial(first)),
         }
@@ -222,7 +266,11 @@ impl Person {
         }
     }
 
-    fn title(&self, chance: &mut Chance) -> &'static str {
+    /// Returns Mr. or Mrs., as the object of a sentence where the language tells it.
+    fn title(&self, is_object: bool, chance: &mut Chance) -> &'static str {
+        if let Some(language) = self.language {
+            return language.word(if is_object { "herrn" } else { "title" }, self.sex);
+        }
         match self.sex {
             Sex::Male => chance.word(&["Mr.", "Mr.", "Mr.", "Mr"]),
             Sex::Female => chance.word(&["Ms.", "Mrs.", "Ms.", "Mrs.", "Ms", "Miss"]),
@@ -232,7 +280,10 @@ impl Person {
     fn age(&self, count: Count, chance: &mut Chance) -> String {
         match count {
             Count::Figures => self.age.to_string(),
-            Count::Words => in_words(self.age),
+            Count::Words => match self.language {
+                Some(language) => language.in_words(self.age).to_owned(),
+                None => in_words(self.age),
+            },
             Count::Months => self.months.to_string(),
             Count::Decade => {
                 let decade = self.age.max(20) / 10 * 10;
@@ -255,11 +306,21 @@ impl Person {
             Word::Male => by_sex("female", "male"),
             Word::Boy => by_sex("girl", "boy"),
             Word::M => by_sex("F", "M"),
-            Word::Title => self.title(chance),
+            Word::Title => self.title(false, chance),
+            Word::Of(name) => self.language.map_or("", |language| language.word(name, self.sex)),
             Word::Specialty => self.specialty,
             Word::Degree => self.degree,
             Word::Relation => self.relation,
         }
+    }
+}
+
+/// Returns a title with a blank after it, if there is a title.
+fn before_name(title: &str) -> String {
+    if title.is_empty() {
+        String::new()
+    } else {
+        format!("{title} ")
     }
 }
 

@@ -23,6 +23,9 @@ impl Cast<'_> {
             Item::School | Item::Insurer | Item::Court | Item::Court2 => "ORGANIZATION",
             _ => return None,
         };
+        if let Some(language) = self.institute.language {
+            return Some((label, self.composed(item, language)));
+        }
         let text = match item {
             Item::Street => self.street(),
             Item::City | Item::City2 => self.city(),

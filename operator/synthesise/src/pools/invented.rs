@@ -12,6 +12,7 @@ const MEMORY: usize = 3;
 const TRIES: usize = 40;
 
 /// The frequencies of the next letter after each sequence.
+#[derive(Default)]
 pub(super) struct Inventor {
     next: HashMap<[char; MEMORY], Vec<char>>,
     /// Known names, folded; they are never returned.

@@ -77,6 +77,7 @@ fn apostrophe(name: &str, chance: &mut Chance) -> String {
 
 /// Surnames that are words, like translated surnames of Plains peoples, split between institutes like all
 /// names.
+#[derive(Default)]
 pub(super) struct Telling {
     first: Vec<&'static str>,
     last: Vec<&'static str>,
