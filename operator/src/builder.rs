@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lethe_core::{Action, Carried, LabelSet, Plain, Propagation, Redactor};
 use lethe_dictionaries::{Dictionary, LazyDictionary};
-use lethe_ensemble::{Bundle, Signers};
+use lethe_ensemble::{Bundle, OperatingPoint, Signers};
 use lethe_policy::{Keys, Policy, PolicyFile, carried_by_default};
 
 use crate::{Engine, Error};
@@ -19,6 +19,7 @@ pub struct EngineBuilder {
     policy: Option<PolicyText>,
     keys: Option<PathBuf>,
     signed_by: Option<Vec<PathBuf>>,
+    operating_point: OperatingPoint,
 }
 
 /// A policy, and where it is from.
@@ -36,6 +37,7 @@ impl Default for EngineBuilder {
             policy: None,
             keys: None,
             signed_by: None,
+            operating_point: OperatingPoint::default(),
         }
     }
 }
@@ -44,6 +46,13 @@ impl EngineBuilder {
     /// Sets the bundle: the name of a built-in one, or the path of a bundle or of a folder of versions.
     pub fn bundle(mut self, bundle: impl Into<PathBuf>) -> Self {
         self.bundle = bundle.into();
+        self
+    }
+
+    /// Sets how the bundle's vote weighs recall against precision, for bundles that have other operating points than
+    /// [`OperatingPoint::Recall`].
+    pub fn operating_point(mut self, point: OperatingPoint) -> Self {
+        self.operating_point = point;
         self
     }
 
@@ -98,7 +107,7 @@ impl EngineBuilder {
                 .map_err(|error| Error::Dictionary(error.to_string()))?;
         }
         let dictionary = bundle.dictionary.get();
-        let digest = bundle.manifest.digest();
+        let digest = bundle.manifest.digest_at(self.operating_point);
         let labels = Arc::clone(&bundle.labels);
         let (redactor, propagation) = match &self.policy {
             None if self.keys.is_some() => {
@@ -137,7 +146,9 @@ impl EngineBuilder {
             _ => None,
         };
         let folder = built_in.unwrap_or_else(|| self.bundle.clone());
-        Bundle::open_signed(&folder, dictionary, signers.as_ref()).map_err(|error| refuse(error.to_string()))
+        Bundle::open_signed(&folder, dictionary, signers.as_ref())
+            .and_then(|bundle| bundle.at(self.operating_point, &folder))
+            .map_err(|error| refuse(error.to_string()))
     }
 }
 

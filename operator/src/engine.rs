@@ -192,7 +192,8 @@ impl Engine {
         self.engine.members().iter().map(String::as_str)
     }
 
-    /// Returns the SHA-256 digest of the bundle in hexadecimal, which changes with everything in it.
+    /// Returns the SHA-256 digest of the bundle in hexadecimal, which changes with everything in it. An operating point other than
+    /// [`OperatingPoint::Recall`](crate::OperatingPoint) follows it after a colon.
     pub fn bundle_digest(&self) -> &str {
         &self.digest
     }

@@ -34,6 +34,7 @@ mod redacted;
 pub use builder::EngineBuilder;
 pub use engine::Engine;
 pub use error::Error;
+pub use lethe_ensemble::OperatingPoint;
 pub use note::{Known, Note};
 pub use redacted::{Redacted, Span};
 

@@ -20,7 +20,9 @@ pub(crate) struct Engine(lethe::Engine);
 #[pymethods]
 impl Engine {
     #[new]
-    #[pyo3(signature = (bundle, policy=None, policy_text=None, keys=None, dictionary=None, signed_by=None))]
+    #[pyo3(signature = (bundle, policy=None, policy_text=None, keys=None, dictionary=None, signed_by=None, operating_point="recall"))]
+    // One for each option of the Python class.
+    #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
         bundle: PathBuf,
@@ -29,6 +31,7 @@ impl Engine {
         keys: Option<PathBuf>,
         dictionary: Option<PathBuf>,
         signed_by: Option<Vec<PathBuf>>,
+        operating_point: &str,
     ) -> PyResult<Self> {
         let mut builder = lethe::Engine::builder().bundle(bundle);
         builder = match (policy, policy_text) {
@@ -50,6 +53,10 @@ impl Engine {
         if let Some(signers) = signed_by {
             builder = builder.signed_by(signers);
         }
+        let point = operating_point
+            .parse()
+            .map_err(|why| errors::value(format!("`operating_point`: {why}")))?;
+        let builder = builder.operating_point(point);
         detached(py, || builder.build()).map(Self)
     }
 

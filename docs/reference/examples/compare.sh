@@ -19,5 +19,5 @@ lethe compare --other presidio.json notes/
 lethe compare --other presidio.json --map ORGANIZATION=HOSPITAL,NRP= --examples 20 --show-text notes/
 # A page with each difference in its context, and all differences as JSON lines. Notes that the other tool left out count as empty.
 lethe compare --other spans.jsonl --missing empty --html differences.html --differences differences.jsonl notes.jsonl
-lethe compare --other spans.jsonl --format jsonl --offsets utf16 --notes-format jsonl --missing empty --bundle en-clinical notes.jsonl
+lethe compare --other spans.jsonl --format jsonl --offsets utf16 --notes-format jsonl --missing empty --bundle en-clinical --operating-point recall notes.jsonl
 lethe compare --other brat/ -c lethe.toml --policy policy.toml --glob 'first*' --resamples 500 --seed 7 --json notes/ > comparison.json

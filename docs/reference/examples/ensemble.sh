@@ -36,6 +36,9 @@ lethe ensemble fit voting-pruned gold.jsonl cv/ssvm cv/mira cv/gazetteer --model
 lethe ensemble fit voting-pruned gold.jsonl cv/ssvm cv/mira cv/naive-bayes --models models/ --costs costs.json --every-set --measure f2 --floor characters:0.5 --ceiling 10000 --labels i2b2-2014 --rename names.toml --only ssvm --only mira --keep ssvm --out bundle-f2/
 lethe ensemble fit voting gold.jsonl cv/ssvm cv/mira cv/naive-bayes --models models/ --by-category --solo-min-scores --require-corroboration --always-redact naive-bayes --union-rule pattern --always-min-score 0.6 --overlap --redact-uncovered --out bundle-by-category/
 lethe ensemble fit decision-templates gold.jsonl cv/ssvm cv/mira cv/naive-bayes --models models/ --seed 3 --out bundle-templates/
+# With thresholds for two other operating points, which --operating-point and `engine.operating_point` name.
+lethe ensemble fit voting gold.jsonl cv/ssvm cv/mira cv/naive-bayes --models models/ --by-category --measure f2 --point balanced=f1 --point precision=precision --out bundle-points/
+lethe annotate --bundle bundle-points/ --operating-point balanced --input gold-test.jsonl --output balanced.jsonl
 # It carries its dictionary.
 lethe ensemble fit voting gold.jsonl ogd=cv-site/ogd --models models-site/ --dictionary site.dict --out bundle-site/
 

@@ -18,7 +18,7 @@ printf '[engine]\nbundle = "en-fast"\n' >lethe.toml
 # A note, to standard output.
 lethe redact note.txt
 # From standard input, under a policy.
-lethe redact --policy policy.toml --bundle en-clinical - < note.txt > redacted.txt
+lethe redact --policy policy.toml --bundle en-clinical --operating-point recall - < note.txt > redacted.txt
 # One input by name, to one output.
 lethe redact --input note.txt --output note-redacted.txt
 # A folder and an archive, with the same tree in another folder. Run again, it redacts only what is new or changed.
@@ -40,12 +40,12 @@ mv note.txt.orig note.txt
 lethe show note.txt
 lethe show --format text --diff note.txt
 lethe show -c lethe.toml --policy policy.toml --html note.html note.txt
-lethe show --bundle en-fast note.txt --json > shown.json
+lethe show --bundle en-fast --operating-point recall note.txt --json > shown.json
 
 # What did each member say about a word?
 lethe explain Penhallow note.txt
 lethe explain -c lethe.toml --policy policy.toml 'Orla Penhallow' note.txt
-lethe explain --bundle en-clinical --format text --json aspirin - < note.txt > why.json
+lethe explain --bundle en-clinical --operating-point recall --format text --json aspirin - < note.txt > why.json
 
 # The notes with their spans, for other programs.
 lethe annotate --input notes.jsonl --output found.jsonl

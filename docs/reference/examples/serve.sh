@@ -37,6 +37,6 @@ lethe serve -c lethe.toml --listen 127.0.0.1:$PORT --token-file tokens --tls-cer
 answers --cacert server.pem https://127.0.0.1:$PORT/health
 stop
 # With certificates of clients, and limits.
-lethe serve --bundle en-clinical --listen 127.0.0.1:$PORT --client-ca clients.pem --tls-cert server.pem --tls-key server.key --threads 2 --concurrency 64 --language en --max-body-bytes 1048576 --body-memory-mib 64 --body-seconds 5 --request-seconds 10 &
+lethe serve --bundle en-clinical --operating-point recall --listen 127.0.0.1:$PORT --client-ca clients.pem --tls-cert server.pem --tls-key server.key --threads 2 --concurrency 64 --language en --max-body-bytes 1048576 --body-memory-mib 64 --body-seconds 5 --request-seconds 10 &
 answers --cacert server.pem --cert client.pem --key client.key https://127.0.0.1:$PORT/health
 stop

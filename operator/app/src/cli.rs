@@ -17,6 +17,7 @@ mod shell;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use lethe_ensemble::OperatingPoint;
 
 pub(crate) use adapt::{
     AdaptCommand, CorrectionsArgs, FineTuneArgs, IncrementalArgs, MergeArgs, SelfTrainArgs, Unit,
@@ -355,6 +356,10 @@ pub(crate) struct AnnotateArgs {
     /// Use the members, vote and labels of a bundle: the name of a built-in one, or its folder
     #[arg(long, value_name = "BUNDLE", conflicts_with_all = ["config", "member"])]
     pub(crate) bundle: Option<PathBuf>,
+    /// Let the bundle's vote weigh recall against precision as this operating point does: `recall` (the default), `balanced` or
+    /// `precision`
+    #[arg(long, value_name = "POINT", conflicts_with_all = ["config", "member"])]
+    pub(crate) operating_point: Option<OperatingPoint>,
     /// JSON lines, each with a note under `text`, or a folder of such or of .txt files; `-` for standard
     /// input
     #[arg(long, value_name = "FILE", default_value = "-")]

@@ -6,6 +6,7 @@
 mod copy;
 mod dictionary;
 mod manifest;
+mod point;
 mod swap;
 mod write;
 
@@ -15,7 +16,8 @@ use std::sync::Arc;
 use std::thread;
 
 use lethe_core::{
-    Combine, Engine, LabelSet, MemberSet, Merging, Redactor, TOKENIZER_VERSION, Tagger, UnionRules, hex,
+    Combine, Engine, LabelSet, MemberSet, Merging, Redactor, TOKENIZER_VERSION, Tagger, UnionRules, VoteSpec,
+    hex,
 };
 use lethe_dictionaries::{Dictionary, LazyDictionary, LoadError, exemption};
 use lethe_members::registry::{BuildError, MemberConfig};
@@ -26,6 +28,7 @@ use crate::{Fitted, Signers, Versions};
 
 pub(crate) use copy::copy;
 pub use manifest::{BUNDLE_VERSION, BundleManifest, Measured, Part, Provenance, Rule};
+pub use point::OperatingPoint;
 pub use swap::{SwapError, swap};
 
 /// The manifest's file.
@@ -120,6 +123,16 @@ pub enum BundleError {
         /// The problem.
         source: LoadError,
     },
+    /// The bundle does not have the operating point.
+    #[error("{}: the bundle has no operating point `{point}`; it has {has}", path.display())]
+    Point {
+        /// The manifest.
+        path: PathBuf,
+        /// The point.
+        point: OperatingPoint,
+        /// The points that it has.
+        has: String,
+    },
     /// No trusted key signed it.
     #[error("{}: {why}; sign the bundle's manifest with `minisign -S -m bundle.toml`, or correct `signed_by`", path.display())]
     Signature {
@@ -205,6 +218,7 @@ impl Bundle {
             .map(|member| member.unwrap_or_else(|panic| resume_unwind(panic)))
             .collect::<Result<_, _>>()?;
         let combiner = manifest.combiner(&labels, folder)?;
+        manifest.check_points(&labels, &path)?;
         Ok(Self {
             manifest,
             labels: Arc::new(labels),
@@ -309,17 +323,29 @@ impl BundleManifest {
         }
     }
 
+    /// Returns the combiner of a vote, which the manifest has under `key`.
+    fn vote(
+        &self,
+        vote: &VoteSpec,
+        labels: &LabelSet,
+        path: &Path,
+        key: &str,
+    ) -> Result<Arc<dyn Combine>, BundleError> {
+        let members: Vec<&str> = self.members.iter().map(|part| part.name.as_str()).collect();
+        vote.combiner(labels, &members)
+            .map_err(|error| BundleError::Manifest {
+                path: path.to_owned(),
+                message: format!("key `{key}.{}`: {}", error.key, error.problem),
+            })
+    }
+
     fn combiner(&self, labels: &LabelSet, folder: &Path) -> Result<Arc<dyn Combine>, BundleError> {
         let refused = |message| BundleError::Manifest {
             path: folder.join(MANIFEST),
             message,
         };
         match &self.combine {
-            Rule::Voting(spec) => {
-                let members: Vec<&str> = self.members.iter().map(|part| part.name.as_str()).collect();
-                spec.combiner(labels, &members)
-                    .map_err(|error| refused(format!("key `combine.{}`: {}", error.key, error.problem)))
-            }
+            Rule::Voting(spec) => self.vote(spec, labels, &folder.join(MANIFEST), "combine"),
             Rule::Fitted {
                 kind,
                 digest,

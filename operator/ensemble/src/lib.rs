@@ -25,7 +25,8 @@ mod versions;
 mod vote_index;
 
 pub use bundle::{
-    BUNDLE_VERSION, Bundle, BundleError, BundleManifest, Measured, Part, Provenance, Rule, SwapError, swap,
+    BUNDLE_VERSION, Bundle, BundleError, BundleManifest, Measured, OperatingPoint, Part, Provenance, Rule,
+    SwapError, swap,
 };
 pub use candidates::{Candidate, FitError, candidates, evaluate};
 pub use cost::{Cost, Costs};

@@ -14,7 +14,9 @@ use lethe_core::{
 };
 use lethe_corpus::{Document, Mark};
 use lethe_dictionaries::{Dictionary, LazyDictionary, List, compile};
-use lethe_ensemble::{Bundle, BundleManifest, Fitted, Part, PredictionSet, Provenance, Rule, Versions, swap};
+use lethe_ensemble::{
+    Bundle, BundleManifest, Fitted, OperatingPoint, Part, PredictionSet, Provenance, Rule, Versions, swap,
+};
 use lethe_learn::NoObserver;
 use lethe_members::{Job, open, predict, train};
 use sha2::{Digest as _, Sha256};
@@ -216,6 +218,69 @@ fn union_rules_do_not_vote_and_are_always_redacted() {
         .map(|d| (d.span.of(text), d.members.len()))
         .collect();
     assert_eq!(found, [("Ana", 2), ("ana@ejemplo.es", 1)]);
+}
+
+#[test]
+fn the_vote_of_an_operating_point_decides_and_a_point_that_a_bundle_lacks_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = bundle(folder.path());
+    let open = || Bundle::open(&path, &Dictionary::builtin()).unwrap();
+    let found = |bundle: Bundle| {
+        let redactor = Redactor::new(&bundle.labels, Action::Tag, Carried::default());
+        let merging = Merging::none(&bundle.labels);
+        let engine = Engine::new(bundle.labels, bundle.members, bundle.combiner, merging, redactor);
+        let batch = NoteBatch::from_texts(["Nombre: Ana.\nNacido en 1977, visto hoy.\n"]).unwrap();
+        engine.decide(&batch).remove(0).unwrap().len()
+    };
+    let refused = open()
+        .at(OperatingPoint::Balanced, &path)
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        refused.contains("no operating point `balanced`; it has recall"),
+        "{refused}"
+    );
+
+    // Nobody has three votes: the third member is a rule that knows nobody.
+    let strict = VoteSpec {
+        threshold: 3,
+        ..VoteSpec::default()
+    };
+    let page = path.join("bundle.toml");
+    let plain = std::fs::read_to_string(&page).unwrap();
+    let mut manifest = BundleManifest::read(&path).unwrap();
+    manifest.points = [(OperatingPoint::Precision, strict.clone())].into();
+    std::fs::write(&page, toml::to_string(&manifest).unwrap()).unwrap();
+    assert_eq!(found(open()), 2);
+    assert_eq!(found(open().at(OperatingPoint::Precision, &path).unwrap()), 0);
+    let digest = open().manifest.digest();
+    assert_eq!(open().manifest.digest_at(OperatingPoint::Recall), digest);
+    assert_eq!(
+        open().manifest.digest_at(OperatingPoint::Precision),
+        format!("{digest}:precision")
+    );
+
+    manifest.points = [(OperatingPoint::Recall, strict)].into();
+    std::fs::write(&page, toml::to_string(&manifest).unwrap()).unwrap();
+    assert!(
+        refusal(&path).contains("key `points.recall`"),
+        "{}",
+        refusal(&path)
+    );
+    let wrong = VoteSpec {
+        thresholds: [("NOBODY".to_owned(), 1)].into(),
+        ..VoteSpec::default()
+    };
+    manifest.points = [(OperatingPoint::Balanced, wrong)].into();
+    std::fs::write(&page, toml::to_string(&manifest).unwrap()).unwrap();
+    assert!(
+        refusal(&path).contains("key `points.balanced.thresholds"),
+        "{}",
+        refusal(&path)
+    );
+    std::fs::write(&page, plain).unwrap();
+    assert_eq!(found(open()), 2);
 }
 
 #[test]

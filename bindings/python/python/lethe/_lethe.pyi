@@ -69,6 +69,7 @@ class Engine:
         keys: Optional[str | os.PathLike[str]] = None,
         dictionary: Optional[str | os.PathLike[str]] = None,
         signed_by: Optional[Sequence[str | os.PathLike[str]]] = None,
+        operating_point: str = "recall",
     ) -> Engine: ...
     def redact(
         self, text: str, id: Optional[str], patient: Optional[str], known: list[tuple[str, str]]

@@ -30,6 +30,8 @@ class Engine:
         dictionary: A dictionary that ``lethe dictionary build`` compiled, instead of the built-in one.
         signed_by: Files of minisign public keys. A bundle is then loaded only if one of them signed it; built-in
             bundles need no signature.
+        operating_point: How the bundle's vote weighs recall against precision, if the bundle has that operating point:
+            ``"recall"``, ``"balanced"`` or ``"precision"``.
 
     Raises:
         BundleError, DictionaryError, PolicyError: A file cannot be read or is not valid; the message names it.
@@ -44,6 +46,7 @@ class Engine:
         keys: Optional[Path] = None,
         dictionary: Optional[Path] = None,
         signed_by: Optional[Sequence[Path]] = None,
+        operating_point: str = "recall",
     ) -> None:
         self._options = {
             "bundle": bundle,
@@ -52,8 +55,9 @@ class Engine:
             "keys": keys,
             "dictionary": dictionary,
             "signed_by": signed_by,
+            "operating_point": operating_point,
         }
-        self._engine = _lethe.Engine(bundle, policy, policy_text, keys, dictionary, signed_by)
+        self._engine = _lethe.Engine(bundle, policy, policy_text, keys, dictionary, signed_by, operating_point)
 
     def redact(
         self,

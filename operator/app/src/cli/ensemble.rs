@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use lethe_ensemble::{Floor, Measure};
+use lethe_ensemble::{Floor, Measure, ObjectiveError, OperatingPoint};
 
 use super::{DictionaryArgs, ShowArgs};
 
@@ -158,6 +158,10 @@ pub(crate) struct FitArgs {
     /// A rule member to add to the bundle, for instance `known`: its spans are redacted whatever the vote
     #[arg(long = "union-rule", value_name = "KIND", alias = "beside")]
     pub(crate) union_rules: Vec<String>,
+    /// Another operating point of the bundle, `balanced` or `precision`, and the measure that its votes maximise, such as
+    /// `balanced=characters:f1`: the same members vote, with thresholds of their own. --measure is that of `recall`
+    #[arg(long = "point", value_name = "POINT=MEASURE", value_parser = point)]
+    pub(crate) points: Vec<(OperatingPoint, Measure)>,
     /// The minimum score of their spans in notes without another span that has enough votes, 0 to 1; counts only with
     /// --require-corroboration
     #[arg(
@@ -174,6 +178,23 @@ pub(crate) struct FitArgs {
     /// The folder to write the bundle to; must not exist, or be empty
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
+}
+
+/// Reads `POINT=MEASURE`.
+fn point(written: &str) -> Result<(OperatingPoint, Measure), String> {
+    let (point, measure) = written
+        .split_once('=')
+        .ok_or_else(|| "expected POINT=MEASURE, such as balanced=characters:f1".to_owned())?;
+    let point: OperatingPoint = point.parse()?;
+    if point.is_default() {
+        return Err(format!("the measure of `{point}` is that of --measure"));
+    }
+    Ok((
+        point,
+        measure
+            .parse()
+            .map_err(|error: ObjectiveError| error.to_string())?,
+    ))
 }
 
 #[derive(Args)]

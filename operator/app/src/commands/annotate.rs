@@ -34,6 +34,7 @@ pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<()> {
             built(&EngineArgs {
                 config,
                 bundle,
+                operating_point: args.operating_point,
                 policy: None,
             })?
             .engine

@@ -45,6 +45,7 @@ pub(crate) fn configured(args: &EngineArgs) -> anyhow::Result<Config> {
         None => Config {
             engine: EngineConfig {
                 bundle: args.bundle.clone(),
+                operating_point: args.operating_point,
                 ..EngineConfig::default()
             },
             ..Config::default()

@@ -10,7 +10,7 @@ use lethe_core::{
     ReviewRule, VoteSpec, did_you_mean, fingerprint, hex,
 };
 use lethe_dictionaries::{Dictionary, LazyDictionary, exemption};
-use lethe_ensemble::{Bundle, SIGNATURE, Signers, Versions};
+use lethe_ensemble::{Bundle, OperatingPoint, SIGNATURE, Signers, Versions};
 use lethe_members::registry::{MemberConfig, default_rules};
 use lethe_policy::carried_by_default;
 use schemars::JsonSchema;
@@ -31,6 +31,11 @@ pub(crate) struct EngineConfig {
     #[serde(skip_serializing)]
     #[schemars(extend("examples" = ["en-clinical", "/var/lib/lethe/bundle"]))]
     pub(crate) bundle: Option<PathBuf>,
+    /// How the bundle's vote weighs recall against precision, if the bundle has that operating point: `recall`
+    /// (the default) leaves the fewest identifiers, `balanced` and `precision` redact fewer words too many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["balanced"]))]
+    pub(crate) operating_point: Option<OperatingPoint>,
     /// Files of minisign public keys. Lethe loads a bundle only if one of the keys signed it. Built-in
     /// bundles need no signature. By default signatures are not checked.
     #[serde(skip_serializing)]
@@ -279,6 +284,12 @@ impl EngineConfig {
             ("pass_through", self.pass_through),
             ("vote", self.vote.is_some()),
         ];
+        let without_bundle = others.iter().find(|(_, given)| *given);
+        if let (Some((key, _)), Some(_)) = (without_bundle, self.operating_point) {
+            return Err(usage(format!(
+                "keys `engine.operating_point` and `engine.{key}`: only a bundle has operating points; leave one of the two out"
+            )));
+        }
         if let Some((key, _)) = others.iter().find(|(_, given)| *given && self.bundle.is_some()) {
             return Err(usage(format!(
                 "keys `engine.bundle` and `engine.{key}`: a bundle has labels, members and vote of its own; leave one of the two out"
@@ -299,7 +310,9 @@ impl EngineConfig {
             .map_err(|error| usage(format!("key `engine.signed_by`: {error}")))?;
         let signers = signers.as_ref().filter(|_| !lethe_bundles::is_shipped(folder));
         let bundle = Bundle::open_signed(folder, dictionary, signers)
-            .map_err(|error| usage(format!("key `engine.bundle`: {error}")))?;
+            .map_err(|error| usage(format!("key `engine.bundle`: {error}")))?
+            .at(self.operating_point.unwrap_or_default(), folder)
+            .map_err(|error| usage(format!("key `engine.operating_point`: {error}")))?;
         if self.dictionary.is_some() {
             let given = dictionary.get();
             bundle
@@ -309,7 +322,9 @@ impl EngineConfig {
         }
         let dictionary = &bundle.dictionary.get();
         let labels = Arc::clone(&bundle.labels);
-        let digest = bundle.manifest.digest();
+        let digest = bundle
+            .manifest
+            .digest_at(self.operating_point.unwrap_or_default());
         let act = self.act(&labels, dictionary, || fingerprint(&(&digest, &self.redaction)))?;
         let engine = bundle.into_engine(act.redactor);
         Ok(BuiltEngine {

@@ -42,12 +42,20 @@ impl Bundles {
                 "No bundle was used, so that no recall was measured for these members together; measure it with `lethe evaluate`.",
             );
         };
-        let Some(manifest) = self.known.iter().find(|one| one.digest() == digest) else {
+        let used = |one: &&BundleManifest| {
+            let mut points = one.operating_points();
+            points.any(|point| one.digest_at(point) == digest)
+        };
+        let Some(manifest) = self.known.iter().find(used) else {
             return section.say(
                 "The measurements are in the bundle's own bundle.toml, which is not at hand; name the bundle with --bundle.",
             );
         };
-        if manifest.measured.is_empty() {
+        let measured = manifest.measured.iter();
+        let measured: Vec<_> = measured
+            .filter(|measured| manifest.digest_at(measured.point) == digest)
+            .collect();
+        if measured.is_empty() {
             return section
                 .say("The bundle's bundle.toml holds no measurement; measure it with `lethe evaluate`.");
         }
@@ -55,7 +63,7 @@ impl Bundles {
             .say("Recall is the share of the characters of annotated identifiers that the bundle redacted; strict F1 counts only spans with the right label, start and end. The intervals are 95 %, over documents.")
             .say("These figures hold for the data that the table names, and not for this dataset.")
             .header(&["data", "documents", "recall", "95 % CI", "strict F1", "95 % CI"]);
-        for measured in &manifest.measured {
+        for measured in measured {
             let [recall, low, high] = measured.recall.map(|share| format!("{:.2} %", 100.0 * share));
             let [f1, least, most] = measured.f1.map(|share| format!("{:.2} %", 100.0 * share));
             section.row([

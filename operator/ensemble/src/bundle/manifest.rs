@@ -1,9 +1,11 @@
 //! `bundle.toml`: the parts of an ensemble, their provenance, and the measured quality and cost.
 
+use std::collections::BTreeMap;
+
 use lethe_core::{LabelSet, TOKENIZER_VERSION, VoteSpec};
 use serde::{Deserialize, Serialize};
 
-use super::sha256;
+use super::{OperatingPoint, sha256};
 
 /// Raised when a bundle's manifest changes its meaning.
 pub const BUNDLE_VERSION: u32 = 1;
@@ -30,6 +32,9 @@ pub struct BundleManifest {
     pub parent: Option<String>,
     /// How the members are combined.
     pub combine: Rule,
+    /// The votes of its other operating points.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub points: BTreeMap<OperatingPoint, VoteSpec>,
     /// The data that it was fitted to.
     pub provenance: Provenance,
     /// Its measurements.
@@ -106,6 +111,9 @@ pub struct Provenance {
 pub struct Measured {
     /// The data, in words.
     pub on: String,
+    /// The operating point.
+    #[serde(default, skip_serializing_if = "OperatingPoint::is_default")]
+    pub point: OperatingPoint,
     /// The number of documents.
     pub documents: usize,
     /// Strict micro-F1 with its 95 % interval over documents, all 0 to 1.
@@ -130,6 +138,7 @@ impl BundleManifest {
                 labels.to_toml()
             },
             combine,
+            points: BTreeMap::new(),
             provenance,
             dictionary: None,
             corrects: None,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use lethe_core::{Agreement, SoloMinScore, VoteSpec};
 use lethe_dictionaries::Dictionary;
-use lethe_ensemble::{Bundle, Provenance, Rule};
+use lethe_ensemble::{Bundle, OperatingPoint, Provenance, Rule};
 use lethe_learn::Manifest;
 use serde_json::{Value, json};
 
@@ -35,6 +35,10 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
         Rule::Fitted { kind, digest, .. } => writeln!(to, "combined    by {kind} {digest}")?,
         other => writeln!(to, "combined    {other:?}")?,
     }
+    for (point, vote) in &manifest.points {
+        writeln!(to, "at point    {point}")?;
+        show_vote(&mut to, vote, manifest.members.len())?;
+    }
     let union_rules = match &manifest.combine {
         Rule::Voting(vote) => &vote.union_rules[..],
         Rule::Fitted { union_rules, .. } => union_rules,
@@ -60,12 +64,16 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
         show_fit(&mut to, from)?;
     }
     for measured in &manifest.measured {
+        let at = match measured.point {
+            OperatingPoint::Recall => String::new(),
+            point => format!("at point {point}, "),
+        };
         let [f1, low, high] = measured.f1.map(|share| 100.0 * share);
         let [recall, least, most] = measured.recall.map(|share| 100.0 * share);
         writeln!(
             to,
-            "measured    on {} ({} documents): strict F1 {f1:.2} ({low:.2} to {high:.2}), {recall:.3} % of PHI characters ({least:.3} to {most:.3})",
-            measured.on, measured.documents
+            "measured    {}on {} ({} documents): strict F1 {f1:.2} ({low:.2} to {high:.2}), {recall:.3} % of PHI characters ({least:.3} to {most:.3})",
+            at, measured.on, measured.documents
         )?;
         if let Some(cost) = measured.cost {
             writeln!(to, "            {cost:.2} us/token on one core")?;

@@ -7,8 +7,8 @@ use lethe_core::{LabelId, MemberSet, SoloMinScore, VoteSpec};
 use lethe_corpus::Document;
 use lethe_ensemble::prune::prune;
 use lethe_ensemble::{
-    Bundle, BundleManifest, Costs, Fitted, Measured, Part, PredictionSet, Provenance, PruneOptions, Pruned,
-    Rule,
+    Bundle, BundleManifest, Costs, Fitted, Measure, Measured, Objective, OperatingPoint, Part, PredictionSet,
+    Provenance, PruneOptions, Pruned, Rule,
 };
 use lethe_evaluate::{Estimate, Interval, Options, evaluate};
 use lethe_members::registry::MemberConfig;
@@ -27,6 +27,12 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
             "--out {}: already exists and is not empty",
             args.out.display()
         )));
+    }
+    let votes = matches!(args.method, Method::Voting | Method::VotingPruned);
+    if !votes && !args.points.is_empty() {
+        return Err(usage(
+            "--point: only votes have operating points; fit `voting` or `voting-pruned`",
+        ));
     }
     let kind = Some(args.method.name()).filter(|name| Fitted::KINDS.contains(&name.as_str()));
     let predictions = predictions(&args.input)?;
@@ -94,6 +100,15 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
         format!("{on}, without {}", args.union_rules.join(", "))
     };
     manifest.measured.push(measured(on, cost, &evaluated, documents)?);
+    for &(point, measure) in &args.points {
+        let (vote, documents) = other_point(args, measure, &evaluated, &pruned.chosen.members, &options)?;
+        let on = "the cross-validated predictions that its thresholds were chosen on".to_owned();
+        manifest.points.insert(point, vote);
+        manifest.measured.push(Measured {
+            point,
+            ..measured(on, cost, &evaluated, documents)?
+        });
+    }
     let source = |name: &str| {
         let place = predictions.members.iter().position(|member| member == name)?;
         models[place].as_ref()?.path()
@@ -121,6 +136,40 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Chooses the thresholds of another operating point for the members that are left, whose predictions these are; returns them with
+/// the documents that they decide.
+fn other_point(
+    args: &FitArgs,
+    measure: Measure,
+    predictions: &PredictionSet,
+    left: &[usize],
+    options: &PruneOptions,
+) -> anyhow::Result<(VoteSpec, Vec<Document>)> {
+    let (places, costs) = (left.iter().enumerate(), left.iter());
+    let options = everyone(
+        predictions,
+        &PruneOptions {
+            objective: Objective {
+                measure,
+                floor: None,
+                ceiling: None,
+            },
+            keep: MemberSet::default(),
+            always_redact: places
+                .filter(|&(_, &member)| options.always_redact.contains(member))
+                .fold(MemberSet::default(), |set, (place, _)| set.with(place)),
+            costs: costs
+                .filter_map(|&member| options.costs.get(member).cloned())
+                .collect(),
+            ..options.clone()
+        },
+    );
+    let pruned = prune(predictions, &options).map_err(usage)?;
+    let all: Vec<usize> = (0..predictions.members.len()).collect();
+    let vote = vote(args, predictions, &options, &pruned, &all);
+    Ok((vote, decided(predictions, &pruned.voting())))
+}
+
 /// Fits the combiner, and returns it with its name.
 fn fitted(kind: String, args: &FitArgs, predictions: &PredictionSet) -> anyhow::Result<(String, Fitted)> {
     let mut passes = Passes::new(&*kind);
@@ -137,14 +186,14 @@ fn written(score: f32) -> f64 {
     (f64::from(score) * 1e4).round() / 1e4
 }
 
-fn manifest(
+/// Returns the vote that was chosen for the members that are left.
+fn vote(
     args: &FitArgs,
     predictions: &PredictionSet,
     options: &PruneOptions,
     pruned: &Pruned,
-    models: &[Option<MemberConfig>],
     left: &[usize],
-) -> anyhow::Result<BundleManifest> {
+) -> VoteSpec {
     let thresholds: BTreeMap<String, u32> = pruned
         .by_category
         .iter()
@@ -162,7 +211,7 @@ fn manifest(
             ))
         })
         .collect();
-    let rule = Rule::Voting(VoteSpec {
+    VoteSpec {
         threshold: pruned.chosen.threshold,
         thresholds,
         solo_min_score: SoloMinScore::ByLabel(solo_min_scores),
@@ -178,7 +227,18 @@ fn manifest(
         redact_uncovered: args.objective.redact_uncovered,
         agreement: options.agreement,
         union_rules: Vec::new(),
-    });
+    }
+}
+
+fn manifest(
+    args: &FitArgs,
+    predictions: &PredictionSet,
+    options: &PruneOptions,
+    pruned: &Pruned,
+    models: &[Option<MemberConfig>],
+    left: &[usize],
+) -> anyhow::Result<BundleManifest> {
+    let rule = Rule::Voting(vote(args, predictions, options, pruned, left));
     let part = |&member: &usize| {
         let (name, evaluated) = (&predictions.members[member], &pruned.members[member]);
         let config = models[member]
@@ -230,6 +290,7 @@ fn measured(
     };
     Ok(Measured {
         on,
+        point: OperatingPoint::default(),
         documents: predictions.documents.len(),
         f1: figures(&system.measures.strict.f1),
         recall: figures(&system.measures.character.recall),
