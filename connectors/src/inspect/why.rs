@@ -432,6 +432,8 @@ impl fmt::Display for WhyField {
         write!(f, "  field {}: ", self.path)?;
         match self.label.as_str() {
             "" => f.write_str("not recognised as an identifier")?,
+            // None of the eighteen identifiers.
+            label if self.hipaa == "-" => f.write_str(label)?,
             label => write!(f, "{label} (45 CFR 164.514(b)(2)(i)({}))", self.hipaa)?,
         }
         write!(f, "\n    action {}", self.action)?;
@@ -447,11 +449,15 @@ impl fmt::Display for WhyField {
 
 impl fmt::Display for WhySpan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
+        write!(
             f,
-            "  bytes {}..{} of the original, {}..{} of the redacted text: {} ({}; 45 CFR 164.514(b)(2)(i)({}))",
-            self.start, self.end, self.out_start, self.out_end, self.label, self.category, self.hipaa
+            "  bytes {}..{} of the original, {}..{} of the redacted text: {} ({}",
+            self.start, self.end, self.out_start, self.out_end, self.label, self.category
         )?;
+        match self.hipaa.as_str() {
+            "-" => writeln!(f, ")")?,
+            letter => writeln!(f, "; 45 CFR 164.514(b)(2)(i)({letter}))")?,
+        }
         write!(f, "    action {}", self.action)?;
         if let Some(key) = &self.key {
             write!(f, ", key {key}")?;

@@ -55,7 +55,8 @@ impl AuditBatch {
             utf8("category", "The category of the label in its label set."),
             utf8(
                 "hipaa",
-                "The letter of 45 CFR 164.514(b)(2)(i), `A` to `R`, that the label stands for.",
+                "The letter of 45 CFR 164.514(b)(2)(i), `A` to `R`, that the label stands for; `-` for a label \
+                 that the regulation does not list.",
             ),
             utf8(
                 "action",

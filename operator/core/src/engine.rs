@@ -9,7 +9,7 @@ use crate::known_patient::KnownPatient;
 use crate::plain_forms::PlainForms;
 use crate::together::together;
 use crate::{
-    Annotations, AuditBatch, BatchError, Carried, Combine, DecidingRule, Decision, Exemption, LabelId,
+    Annotations, AuditBatch, BatchError, Carried, Combine, DecidingRule, Decision, Exemption, Hipaa, LabelId,
     LabelSet, Lookups, MemberSet, Merging, NoteBatch, NoteView, Outcome, Propagation, QuarantineCode,
     Redacted, RedactedBatch, Redactor, Review, ReviewRule, Span, TagError, Tagger, ToolFailure,
     TrainedMembers, Unredacted,
@@ -259,9 +259,18 @@ impl Engine {
     }
 
     /// Returns the members that no exemption overrules: those that find known identifiers, and shapes such as
-    /// telephone numbers.
+    /// telephone numbers; and the one that finds words for an origin, which are ordinary words.
     fn always(&self) -> MemberSet {
-        let named = |(_, name): &(usize, &String)| matches!(name.as_str(), "known" | "pattern");
+        let has_origin = self
+            .labels
+            .labels()
+            .iter()
+            .any(|label| label.hipaa == Hipaa::Unlisted);
+        let named = |(_, name): &(usize, &String)| match name.as_str() {
+            "known" | "pattern" => true,
+            "origin" => has_origin,
+            _ => false,
+        };
         let members = self.names.iter().enumerate().filter(named);
         members.fold(MemberSet::default(), |set, (member, _)| set.with(member))
     }

@@ -11,11 +11,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::suggest::{did_you_mean, reworded_toml};
 
+mod origin;
+
+pub use origin::ORIGIN;
+
 /// A label's index in its [`LabelSet`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LabelId(pub u16);
 
-/// The eighteen identifiers of 45 CFR 164.514(b)(2)(i), by their letter.
+/// The eighteen identifiers of 45 CFR 164.514(b)(2)(i), by their letter, and what is none of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 pub enum Hipaa {
     /// (A) Names.
@@ -72,12 +76,18 @@ pub enum Hipaa {
     /// (R) Any other unique identifying number, characteristic or code.
     #[serde(rename = "R")]
     Other,
+    /// None of the eighteen: what the regulation does not list. Policies under it keep such labels by default.
+    #[serde(rename = "none")]
+    Unlisted,
 }
 
 impl Hipaa {
-    /// Returns the identifier's letter in the clause, `A` to `R`.
+    /// Returns the identifier's letter in the clause, `A` to `R`; `-` for [`Hipaa::Unlisted`].
     pub const fn letter(self) -> char {
-        (b'A' + self as u8) as char
+        match self {
+            Self::Unlisted => '-',
+            listed => (b'A' + listed as u8) as char,
+        }
     }
 }
 
@@ -249,6 +259,12 @@ impl LabelSet {
             if by_name.insert(label.name.clone(), id).is_some() {
                 return Err(fault(&label.name, "occurs twice"));
             }
+            if label.hipaa == Hipaa::Unlisted && !label.is_origin() {
+                return Err(fault(
+                    &label.name,
+                    "cannot have `hipaa = \"none\"`, which is for a label that stands for `ORIGIN` alone; give its letter, or \"R\"",
+                ));
+            }
             for name in &label.equivalent {
                 if by_equivalent.insert(name.clone(), id).is_some() {
                     return Err(fault(name, "is claimed as equivalent twice"));
@@ -392,7 +408,7 @@ mod tests {
     #[test]
     fn the_letters_run_from_a_to_r() {
         assert_eq!(Hipaa::Names.letter(), 'A');
-        assert_eq!(Hipaa::Other.letter(), 'R');
+        assert_eq!((Hipaa::Other.letter(), Hipaa::Unlisted.letter()), ('R', '-'));
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub use envelope::{Change, Changed, Enclosed, Envelope, EnvelopeError, Identifie
 pub use exemption::{Exemption, OrdinaryWords, StructuralKind, StructuralText};
 pub use fingerprint::{FINGERPRINT_SCHEME, fingerprint};
 pub use hex::hex;
-pub use label::{Hipaa, Label, LabelError, LabelId, LabelSet};
+pub use label::{Hipaa, Label, LabelError, LabelId, LabelSet, ORIGIN};
 pub use merge::Merging;
 pub use note::{
     Coordinates, EventKind, Known, KnownKind, NoteEvent, PatientKey, PatientLink, Quarantine, QuarantineCode,

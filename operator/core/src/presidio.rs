@@ -65,6 +65,8 @@ const fn by_identifier(identifier: Hipaa) -> &'static str {
         Hipaa::License => "MEDICAL_LICENSE",
         Hipaa::Url => "URL",
         Hipaa::IpAddress => "IP_ADDRESS",
+        // Presidio's nationality, religious or political group.
+        Hipaa::Unlisted => "NRP",
         _ => "ID",
     }
 }

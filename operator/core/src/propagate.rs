@@ -28,7 +28,7 @@ pub type NamesNobody = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 pub struct Propagation {
     /// By label: whether its values are names, each part of which is propagated too.
     names: Vec<bool>,
-    /// By label: whether it is left out because its values are ordinary numbers.
+    /// By label: whether it is left out because its values are ordinary numbers or words.
     never: Vec<bool>,
     /// Words of names that are not propagated.
     nobody: NamesNobody,
@@ -90,7 +90,10 @@ impl Propagation {
         let age = labels.resolve("AGE").ok().map(|label| usize::from(label.0));
         Self {
             names: all.iter().map(|label| label.hipaa == Hipaa::Names).collect(),
-            never: (0..all.len()).map(|label| Some(label) == age).collect(),
+            // "White" is a race in a form, and a count of cells on the next line.
+            never: (all.iter().enumerate())
+                .map(|(label, of)| Some(label) == age || of.hipaa == Hipaa::Unlisted)
+                .collect(),
             nobody,
         }
     }
@@ -348,6 +351,21 @@ mod tests {
             swept(text, &[("DOCTOR", "Dr J de Wit"), ("AGE", "45"), ("ROOM", "7")]),
             "{Dr J de Wit}, {45}, unit {7}. J gave 45 mg, de novo, 7 days"
         );
+    }
+
+    #[test]
+    fn a_word_for_the_origin_is_not_looked_for() {
+        let labels = LabelSet::i2b2_2014().with_origin();
+        let batch = NoteBatch::from_texts(["Race: White. White cell count 7"]).unwrap();
+        let origin = Decision::new(
+            Span::between(6, 11),
+            labels.origin().unwrap(),
+            MemberSet::default().with(1),
+            0.9,
+        );
+        let mut decisions = vec![origin];
+        Propagation::new(&labels, Arc::new(|_| false)).apply(batch.note(0), &mut decisions);
+        assert_eq!(decisions.len(), 1);
     }
 
     #[test]

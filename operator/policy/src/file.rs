@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use lethe_core::{CarriedField, hex, reworded_toml};
+use lethe_core::{CarriedField, Hipaa, Label, ORIGIN, hex, reworded_toml};
 use lethe_surrogates::Language;
 use lethe_surrogates::dates::Order;
 use schemars::JsonSchema;
@@ -322,7 +322,8 @@ pub struct PolicyFile {
     // The digest covers the policy as TOML, which has the key under its first name.
     #[serde(default = "yes", rename(serialize = "sweep"), alias = "sweep")]
     pub propagate: bool,
-    /// The action for labels that `labels` does not name.
+    /// The action for labels that `labels` does not name. Exception: Lethe keeps `ORIGIN`, unless the mode is
+    /// `custom`.
     #[serde(default = "tag")]
     pub default: Operation,
     /// The action for each label, by name.
@@ -452,6 +453,21 @@ impl PolicyFile {
     /// Returns the operation for a label of this name.
     pub fn operation(&self, label: &str) -> &Operation {
         self.labels.get(label).unwrap_or(&self.default)
+    }
+
+    /// Returns the operation for a label: the one under its name, else the default. Under a rule of 45 CFR 164.514
+    /// the default is for the identifiers that the regulation lists; a label that it does not list is kept.
+    pub fn operation_for(&self, label: &Label) -> &Operation {
+        match self.labels.get(&label.name) {
+            Some(operation) => operation,
+            None if label.hipaa == Hipaa::Unlisted && self.mode != Mode::Custom => &Operation::Keep {},
+            None => &self.default,
+        }
+    }
+
+    /// Returns whether the policy names the label [`ORIGIN`], so that the member that finds it must run.
+    pub fn names_origin(&self) -> bool {
+        self.labels.contains_key(ORIGIN)
     }
 }
 

@@ -67,7 +67,7 @@ impl Policy {
         let operations: Vec<&Operation> = labels
             .labels()
             .iter()
-            .map(|label| file.operation(&label.name))
+            .map(|label| file.operation_for(label))
             .collect();
         let asks =
             |needs: fn(&Operation) -> bool| operations.iter().find(|one| needs(one)).map(|one| one.name());

@@ -86,7 +86,7 @@ pub fn check(
     );
     let rules = RULES.iter().find(|(mode, _)| *mode == policy.mode);
     for (label, role) in labels.labels().iter().zip(roles(labels)) {
-        let operation = policy.operation(&label.name);
+        let operation = policy.operation_for(label);
         let (place, of) = if policy.labels.contains_key(&label.name) {
             (format!("labels.{}", label.name), String::new())
         } else {
@@ -170,7 +170,10 @@ fn unfit(operation: &Operation, role: &Role) -> Option<String> {
 
 /// 164.514(b)(2)(i): listed identifiers are not kept. States and countries are no smaller than a State.
 fn kept_identifiers(wish: &Wish<'_>) -> Option<Violation> {
-    if !matches!(wish.operation, Operation::Keep {}) || wish.role.only(&["STATE", "COUNTRY"]) {
+    if !matches!(wish.operation, Operation::Keep {})
+        || wish.role.only(&["STATE", "COUNTRY"])
+        || wish.role.hipaa == Hipaa::Unlisted
+    {
         return None;
     }
     let (clause, what) = IDENTIFIERS[usize::from(wish.role.hipaa.letter() as u8 - b'A')];
@@ -240,7 +243,7 @@ fn kept_direct_identifiers(wish: &Wish<'_>) -> Option<Violation> {
             return None;
         }
         Hipaa::Geographic => "164.514(e)(2)(ii)",
-        Hipaa::Dates | Hipaa::Other => return None,
+        Hipaa::Dates | Hipaa::Other | Hipaa::Unlisted => return None,
         Hipaa::Telephone => "164.514(e)(2)(iii)",
         Hipaa::Fax => "164.514(e)(2)(iv)",
         Hipaa::Email => "164.514(e)(2)(v)",

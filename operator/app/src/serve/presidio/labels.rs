@@ -1,6 +1,6 @@
 //! The entity names of Presidio for Lethe's labels.
 
-use lethe_core::{Decision, LabelId, LabelSet, presidio_entity};
+use lethe_core::{Decision, Label, LabelId, LabelSet, presidio_entity};
 
 use crate::config::EngineConfig;
 
@@ -35,16 +35,16 @@ impl Entities {
     /// Creates the table of a label set, with the actions of a configuration.
     pub(crate) fn new(labels: &LabelSet, config: &EngineConfig) -> Self {
         let plain = config.redaction.action.unwrap_or_default();
-        let action = |label: &str| match &config.policy {
-            Some(policy) => policy.file.operation(label).name(),
-            None => config.redaction.labels.get(label).unwrap_or(&plain).name(),
+        let action = |label: &Label| match &config.policy {
+            Some(policy) => policy.file.operation_for(label).name(),
+            None => config.redaction.labels.get(&label.name).unwrap_or(&plain).name(),
         };
         Self {
             labels: (labels.labels().iter())
                 .map(|label| Named {
                     label: label.name.clone(),
                     entity: presidio_entity(label),
-                    action: action(&label.name),
+                    action: action(label),
                 })
                 .collect(),
             default: match &config.policy {
