@@ -11,6 +11,7 @@ pub mod gazetteer;
 pub mod known;
 mod lexicon;
 mod once;
+pub mod origin;
 pub mod pattern;
 mod person;
 pub mod phrases;

@@ -12,6 +12,7 @@ use crate::external::{ExternalConfig, ExternalError};
 use crate::gazetteer::GazetteerConfig;
 use crate::known::KnownConfig;
 use crate::once::OncePerBatch;
+use crate::origin::OriginConfig;
 use crate::pattern;
 use crate::phrases::{PhrasesConfig, PhrasesError};
 
@@ -28,6 +29,9 @@ pub enum RuleConfig {
     Context(ContextConfig),
     /// Finds entries of the dictionary.
     Gazetteer(GazetteerConfig),
+    /// Finds nationality, ethnicity, religion and language where they are about a person. Not among the rules
+    /// that run by default.
+    Origin(OriginConfig),
     /// Returns the predictions of another tool.
     External(ExternalConfig),
     /// Finds entries of a dictionary of your own.
@@ -51,7 +55,15 @@ pub enum BuildError {
 
 impl RuleConfig {
     /// All kinds, as a configuration names them.
-    pub const KINDS: [&str; 6] = ["known", "pattern", "context", "gazetteer", "external", "phrases"];
+    pub const KINDS: [&str; 7] = [
+        "known",
+        "pattern",
+        "context",
+        "gazetteer",
+        "origin",
+        "external",
+        "phrases",
+    ];
 
     /// Returns the member's name in votes and audit.
     pub fn name(&self) -> &str {
@@ -60,6 +72,7 @@ impl RuleConfig {
             Self::Pattern(_) => "pattern",
             Self::Context(_) => "context",
             Self::Gazetteer(_) => "gazetteer",
+            Self::Origin(_) => "origin",
             Self::External(config) => &config.name,
             Self::Phrases(config) => &config.name,
         }
@@ -81,6 +94,7 @@ impl RuleConfig {
             Self::Pattern(config) => Arc::new(OncePerBatch::new(config.build(labels)?, key())),
             Self::Context(config) => Arc::new(OncePerBatch::new(config.build(labels, dictionary)?, key())),
             Self::Gazetteer(config) => Arc::new(OncePerBatch::new(config.build(labels, dictionary)?, key())),
+            Self::Origin(config) => Arc::new(config.build(labels)?),
             Self::External(config) => config.member(labels)?,
             Self::Phrases(config) => Arc::new(config.build(labels)?),
         })

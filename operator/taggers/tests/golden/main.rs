@@ -10,21 +10,24 @@
 
 mod context;
 mod gazetteer;
+mod origin;
 
 use std::sync::{Arc, LazyLock};
 
 use lethe_core::{LabelSet, NoteBatch, Tagger};
 use lethe_dictionaries::Dictionary;
-use lethe_taggers::registry::default_rules;
+use lethe_taggers::origin::OriginConfig;
+use lethe_taggers::registry::{RuleConfig, default_rules};
 
 /// A label, and texts with that label's spans in brackets.
 type Group = (&'static str, &'static [&'static str]);
 
-static LABELS: LazyLock<LabelSet> = LazyLock::new(LabelSet::i2b2_2014);
+static LABELS: LazyLock<LabelSet> = LazyLock::new(|| LabelSet::i2b2_2014().with_origin());
 
 fn member(name: &str) -> Arc<dyn Tagger> {
     let config = default_rules()
         .into_iter()
+        .chain([RuleConfig::Origin(OriginConfig::default())])
         .find(|config| config.name() == name)
         .unwrap();
     config.build(&LABELS, &Dictionary::builtin()).unwrap()
