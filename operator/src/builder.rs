@@ -6,6 +6,7 @@ use std::sync::Arc;
 use lethe_core::{Action, Carried, LabelSet, Plain, Propagation, Redactor};
 use lethe_dictionaries::{Dictionary, LazyDictionary};
 use lethe_ensemble::{Bundle, OperatingPoint, Signers};
+use lethe_members::registry::MemberConfig;
 use lethe_policy::{Keys, Policy, PolicyFile, carried_by_default};
 
 use crate::{Engine, Error};
@@ -99,6 +100,11 @@ impl EngineBuilder {
             )),
             None => LazyDictionary::Builtin,
         };
+        let policy = self
+            .policy
+            .as_ref()
+            .map(|policy| policy.parse(self.keys.as_deref()));
+        let policy = policy.transpose()?;
         let bundle = self.open(&dictionary)?;
         if let Some(file) = &self.dictionary {
             bundle
@@ -106,10 +112,19 @@ impl EngineBuilder {
                 .check_dictionary(file, &dictionary.get())
                 .map_err(|error| Error::Dictionary(error.to_string()))?;
         }
+        // A label set that has `ORIGIN` has members that find it.
+        let names_origin = policy.as_ref().is_some_and(|policy| policy.file.names_origin());
+        let rules = match names_origin && bundle.labels.origin().is_none() {
+            true => vec![MemberConfig::origin()],
+            false => Vec::new(),
+        };
+        let bundle = bundle
+            .with_union_rules(&rules)
+            .map_err(|error| Error::Bundle(error.to_string()))?;
         let dictionary = bundle.dictionary.get();
         let digest = bundle.manifest.digest_at(self.operating_point);
         let labels = Arc::clone(&bundle.labels);
-        let (redactor, propagation) = match &self.policy {
+        let (redactor, propagation) = match &policy {
             None if self.keys.is_some() => {
                 return Err(Error::Policy(
                     "`keys` is set without a policy, which would use them".to_owned(),
@@ -122,7 +137,7 @@ impl EngineBuilder {
                 ),
                 None,
             ),
-            Some(policy) => policy.build(self.keys.as_deref(), &labels, &dictionary)?,
+            Some(policy) => policy.build(&labels, &dictionary)?,
         };
         let engine = bundle.into_engine(redactor).propagating(propagation);
         Ok(Engine::new(engine, digest))
@@ -153,12 +168,8 @@ impl EngineBuilder {
 }
 
 impl PolicyText {
-    fn build(
-        &self,
-        keys: Option<&Path>,
-        labels: &Arc<LabelSet>,
-        dictionary: &Arc<Dictionary>,
-    ) -> Result<(Redactor, Option<Propagation>), Error> {
+    /// Reads the policy, with the file of its keys if another is given.
+    fn parse(&self, keys: Option<&Path>) -> Result<ParsedPolicy, Error> {
         let refuse = |why: String| Error::Policy(why);
         let (text, origin, folder) = match self {
             Self::Text(text) => (text.clone(), "the policy".to_owned(), Path::new("")),
@@ -178,9 +189,25 @@ impl PolicyText {
         if let Some(keys) = keys {
             file.keys = Some(Keys::File(keys.to_owned()));
         }
-        let carried = carried_by_default(&file);
-        let policy = Policy::build(&file, &origin, labels, dictionary, &carried)
-            .map_err(|error| refuse(error.to_string()))?;
+        Ok(ParsedPolicy { file, origin })
+    }
+}
+
+/// A policy that was read, and what to call it in messages.
+struct ParsedPolicy {
+    file: PolicyFile,
+    origin: String,
+}
+
+impl ParsedPolicy {
+    fn build(
+        &self,
+        labels: &Arc<LabelSet>,
+        dictionary: &Arc<Dictionary>,
+    ) -> Result<(Redactor, Option<Propagation>), Error> {
+        let carried = carried_by_default(&self.file);
+        let policy = Policy::build(&self.file, &self.origin, labels, dictionary, &carried)
+            .map_err(|error| Error::Policy(error.to_string()))?;
         Ok((
             Redactor::by(policy.replacer, Carried::new(carried)),
             policy.propagation,

@@ -274,6 +274,35 @@ mod tests {
     }
 
     #[test]
+    fn a_policy_that_names_the_origin_finds_it_and_another_leaves_it() {
+        let note = "A 45-year-old Somali woman, Dr. Okafor's patient.";
+        let build = |policy: &str| {
+            Engine::builder()
+                .bundle("en-fast")
+                .policy(policy)
+                .build()
+                .unwrap()
+        };
+        let engine = build("mode = \"custom\"\n[labels.ORIGIN]\naction = \"tag\"\n");
+        assert!(engine.labels().any(|label| label == "ORIGIN"));
+        assert_eq!(engine.presidio_entity("ORIGIN"), Some("NRP"));
+        let text = engine.redact(note).unwrap().into_text();
+        assert!(
+            text.contains("[ORIGIN] woman") && text.contains("[DOCTOR]"),
+            "{text}"
+        );
+        for mode in ["safe-harbor", "limited-data-set"] {
+            let engine = build(&format!("mode = \"{mode}\"\n"));
+            assert!(!engine.labels().any(|label| label == "ORIGIN"));
+            let text = engine.redact(note).unwrap().into_text();
+            assert!(
+                text.contains("Somali woman") && !text.contains("Okafor"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
     fn a_key_file_replaces_the_one_that_the_policy_names() {
         let folder = tempfile::tempdir().unwrap();
         let (key, other) = (folder.path().join("key.toml"), folder.path().join("other.toml"));

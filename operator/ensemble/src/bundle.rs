@@ -8,6 +8,7 @@ mod dictionary;
 mod manifest;
 mod point;
 mod swap;
+mod union;
 mod write;
 
 use std::panic::resume_unwind;

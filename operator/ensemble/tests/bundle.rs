@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lethe_core::{
-    Action, Agreement, Carried, Engine, LabelSet, Merging, NoteBatch, Redactor, Span, TrainedMembers,
-    VoteSpec, hex,
+    Action, Agreement, Carried, DecidingRule, Engine, LabelSet, Merging, NoteBatch, Redactor, Span,
+    TrainedMembers, VoteSpec, hex,
 };
 use lethe_corpus::{Document, Mark};
 use lethe_dictionaries::{Dictionary, LazyDictionary, List, compile};
@@ -18,6 +18,7 @@ use lethe_ensemble::{
     Bundle, BundleManifest, Fitted, OperatingPoint, Part, PredictionSet, Provenance, Rule, Versions, swap,
 };
 use lethe_learn::NoObserver;
+use lethe_members::registry::MemberConfig;
 use lethe_members::{Job, open, predict, train};
 use sha2::{Digest as _, Sha256};
 
@@ -114,6 +115,48 @@ fn a_bundle_opens_wherever_it_is_moved_and_decides_by_its_members_votes() {
         .map(|d| (d.span.of(text), d.needed, d.members.len(), d.scores.len()))
         .collect();
     assert_eq!(found, [("Ana", 2, 2, 2), ("1977", 1, 2, 2)]);
+}
+
+/// Two rules that a bundle may have.
+fn rules(kinds: &[&str]) -> Vec<MemberConfig> {
+    let rule = |kind: &&str| toml::from_str(&format!("kind = {kind:?}")).unwrap();
+    kinds.iter().map(rule).collect()
+}
+
+#[test]
+fn a_rule_next_to_a_bundle_adds_its_spans_and_changes_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = bundle(folder.path());
+    let text = "Nombre: Ana, mujer rumana.\nNacido en 1977, visto hoy.\n";
+    let decided = |kinds: &[&str]| {
+        let bundle = Bundle::open(&path, &Dictionary::builtin()).unwrap();
+        let digest = bundle.manifest.digest();
+        let bundle = bundle.with_union_rules(&rules(kinds)).unwrap();
+        assert_eq!(bundle.manifest.digest(), digest);
+        let labels = Arc::clone(&bundle.labels);
+        let engine = bundle.into_engine(Redactor::new(&labels, Action::Tag, Carried::default()));
+        let batch = NoteBatch::from_texts([text]).unwrap();
+        let outcome = engine.decide(&batch).remove(0).unwrap();
+        let found = outcome.iter().map(|d| {
+            let label = labels.label(d.label).name.clone();
+            (d.span.of(text), label, d.deciding_rule)
+        });
+        (labels.id().to_owned(), found.collect::<Vec<_>>())
+    };
+    let (id, without) = decided(&[]);
+    let (with_id, mut with) = decided(&["origin"]);
+    assert_eq!((id.as_str(), with_id.as_str()), ("meddocan", "meddocan+origin"));
+    let added = ("rumana", "ORIGIN".to_owned(), DecidingRule::UnionRules);
+    assert_eq!(with.iter().filter(|found| **found == added).count(), 1);
+    with.retain(|found| *found != added);
+    assert_eq!(with, without);
+
+    let opened = Bundle::open(&path, &Dictionary::builtin()).unwrap();
+    let refused = opened.with_union_rules(&rules(&["known"])).err().unwrap();
+    assert!(
+        refused.to_string().contains("member `known` already"),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod self_training;
 mod speech;
 pub mod training;
 mod tuning;
+pub mod union_rules;
 
 pub use lethe_linear::pos::read_tsv;
 pub use lethe_taggers::external::stop_all as stop_tools;

@@ -11,12 +11,15 @@ use lethe_dictionaries::{Dictionary, LazyDictionary};
 use lethe_learn::Manifest;
 #[cfg(feature = "transformer")]
 use lethe_neural::transformer::{TransformerConfig, TransformerError};
-use lethe_taggers::registry::{self, RuleConfig};
+use lethe_taggers::origin::OriginConfig;
+use lethe_taggers::registry;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::model::{ModelConfig, OpenError};
+
+pub use lethe_taggers::registry::RuleConfig;
 
 /// One member of the ensemble, as configured: `kind = "known"` and the member's own keys.
 #[derive(Clone, Debug, Serialize)]
@@ -118,6 +121,16 @@ impl MemberConfig {
         })
     }
 
+    /// Returns the member that finds `ORIGIN`, with its default settings.
+    pub fn origin() -> Self {
+        Self::Rule(RuleConfig::Origin(OriginConfig::default()))
+    }
+
+    /// Returns whether the member finds `ORIGIN`, a label that no set has unless a member needs it.
+    pub const fn is_origin(&self) -> bool {
+        matches!(self, Self::Rule(RuleConfig::Origin(_)))
+    }
+
     /// Returns the folder or file that the member reads, if it reads one.
     pub fn path(&self) -> Option<&Path> {
         match self {
@@ -171,6 +184,14 @@ pub const fn checkpoint_files() -> &'static [&'static str] {
 pub fn default_rules() -> Vec<MemberConfig> {
     let rules = registry::default_rules().into_iter();
     rules.map(MemberConfig::Rule).collect()
+}
+
+/// Returns the labels of an engine with these members: the given set, with `ORIGIN` if one of them finds it.
+pub fn labels_of<'m>(labels: &LabelSet, members: impl IntoIterator<Item = &'m MemberConfig>) -> LabelSet {
+    match members.into_iter().any(MemberConfig::is_origin) {
+        true => labels.with_origin(),
+        false => labels.clone(),
+    }
 }
 
 // A derived tagged enum could include another only untagged, and its errors would not name the problem.
@@ -286,6 +307,20 @@ mod tests {
         }
         let wrong = toml::from_str::<MemberConfig>("kind = \"model\"\npath = \"m\"\nrepeats = true");
         assert!(wrong.unwrap_err().to_string().contains("repeats"));
+    }
+
+    #[test]
+    fn only_the_member_that_finds_the_origin_adds_its_label() {
+        let labels = LabelSet::i2b2_2014();
+        assert_eq!(labels_of(&labels, &default_rules()).to_toml(), labels.to_toml());
+        let member: MemberConfig = toml::from_str("kind = \"origin\"").unwrap();
+        let refused = member.build(&labels, &Dictionary::builtin()).err().unwrap();
+        assert!(refused.to_string().contains("no label for `ORIGIN`"), "{refused}");
+        let labels = labels_of(&labels, [&member]);
+        assert_eq!(
+            member.build(&labels, &Dictionary::builtin()).unwrap().name(),
+            "origin"
+        );
     }
 
     #[test]

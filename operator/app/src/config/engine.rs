@@ -11,13 +11,15 @@ use lethe_core::{
 };
 use lethe_dictionaries::{Dictionary, LazyDictionary, exemption};
 use lethe_ensemble::{Bundle, OperatingPoint, SIGNATURE, Signers, Versions};
-use lethe_members::registry::{MemberConfig, default_rules};
+use lethe_members::registry::{MemberConfig, RuleConfig, default_rules, labels_of};
+use lethe_members::union_rules::unite;
 use lethe_policy::carried_by_default;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::PolicySource;
 use super::paths::Written;
+use super::union_rules::{refused, rule_identities};
 use crate::bundle_argument::bundle;
 use crate::exit::usage;
 
@@ -55,6 +57,11 @@ pub(crate) struct EngineConfig {
     /// `pass_through` allows it.
     #[schemars(extend("examples" = [[{ "kind": "known" }, { "kind": "pattern" }]]))]
     pub(crate) members: Option<Vec<MemberConfig>>,
+    /// Rule members that do not vote: their spans are redacted in addition to the decisions of the bundle or of
+    /// `members`. By default there are none; a policy that names the label `ORIGIN` adds `{ kind = "origin" }`,
+    /// which finds it.
+    #[schemars(with = "Option<Vec<MemberConfig>>", extend("examples" = [[{ "kind": "origin" }]]))]
+    pub(crate) union_rules: Option<Vec<RuleConfig>>,
     /// Whether to allow an empty list of members, so that notes leave unredacted: for measuring the stream
     /// alone. Also needs `acknowledge = ["not-redacted"]`.
     pub(crate) pass_through: bool,
@@ -211,10 +218,12 @@ impl EngineConfig {
             ));
         }
         let labels = self.labels.as_deref().unwrap_or("i2b2-2014");
-        let labels = Arc::new(label_set(labels, "key `engine.labels`")?);
+        let labels = label_set(labels, "key `engine.labels`")?;
         let vote = self.vote.clone().unwrap_or_default();
         let configs = self.members.clone().unwrap_or_else(default_rules);
         self.check_acknowledged(configs.is_empty())?;
+        let (configs, rules) = self.voters_and_rules(&labels, configs);
+        let labels = Arc::new(labels_of(&labels, &rules));
         let (mut members, mut identities) = (Vec::new(), Vec::new());
         let refuse = |error| usage(format!("key `engine.members`: {error}"));
         for config in &configs {
@@ -225,6 +234,8 @@ impl EngineConfig {
         let combiner = vote
             .combiner(&labels, &names)
             .map_err(|error| usage(format!("key `engine.vote.{}`: {}", error.key, error.problem)))?;
+        let combiner =
+            unite(combiner, &mut members, &rules, &labels, &(&dictionary).into()).map_err(refused)?;
         let never = ["DATE", "AGE", "PHONE", "FAX", "ZIP"]
             .iter()
             .filter_map(|name| labels.resolve(name).ok())
@@ -234,7 +245,14 @@ impl EngineConfig {
             whole: Merging::names(&labels),
             ..Merging::default()
         };
-        let plain = || fingerprint(&self.written.form(&(&identities, &vote, &self.redaction)));
+        let rules = rule_identities(&rules)?;
+        let plain = || {
+            let settings = (&identities, &vote, &self.redaction);
+            match rules.is_empty() {
+                true => fingerprint(&self.written.form(&settings)),
+                false => fingerprint(&self.written.form(&(settings, &rules))),
+            }
+        };
         let act = self.act(&labels, &dictionary, plain)?;
         let engine = Engine::new(Arc::clone(&labels), members, combiner, merging, act.redactor);
         Ok(BuiltEngine {
@@ -320,12 +338,19 @@ impl EngineConfig {
                 .check_dictionary(&folder.join("bundle.toml"), &given)
                 .map_err(|error| usage(format!("key `engine.dictionary`: {error}")))?;
         }
+        let (_, rules) = self.voters_and_rules(&bundle.labels, Vec::new());
+        let bundle = bundle.with_union_rules(&rules).map_err(refused)?;
         let dictionary = &bundle.dictionary.get();
         let labels = Arc::clone(&bundle.labels);
         let digest = bundle
             .manifest
             .digest_at(self.operating_point.unwrap_or_default());
-        let act = self.act(&labels, dictionary, || fingerprint(&(&digest, &self.redaction)))?;
+        let rules = rule_identities(&rules)?;
+        let plain = || match rules.is_empty() {
+            true => fingerprint(&(&digest, &self.redaction)),
+            false => fingerprint(&self.written.form(&(&digest, &self.redaction, &rules))),
+        };
+        let act = self.act(&labels, dictionary, plain)?;
         let engine = bundle.into_engine(act.redactor);
         Ok(BuiltEngine {
             labels: format!("{} v{}", labels.id(), labels.version()),

@@ -13,6 +13,7 @@ mod policy;
 mod renamed;
 mod table;
 mod telemetry;
+mod union_rules;
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -10,8 +10,9 @@ use super::markdown::{GENERATED, binary, code, fragment, inline, table};
 const SINCE: &str = "0.1.0";
 
 /// Titles of tables that several keys share.
-const TITLES: [(&str, &str); 5] = [
+const TITLES: [(&str, &str); 6] = [
     ("Fields", "Field paths"),
+    ("MemberConfig", "Members"),
     ("Operation", "Policy actions"),
     ("RegistryConfig", "Schema registry"),
     ("Security", "TLS and login"),
