@@ -51,4 +51,7 @@ pub(crate) enum InitPolicy {
     Research,
     /// The label of each identifier, such as [PATIENT]; needs no key
     Tags,
+    /// Pseudonymisation under the GDPR: surrogates, shifted dates, and tags for nationality, ethnicity, religion and
+    /// language; creates a key
+    Gdpr,
 }

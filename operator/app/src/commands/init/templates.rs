@@ -63,6 +63,21 @@ action = \"shift\"
 weekday = true # keep days of the week
 ";
 
+const GDPR: &str = "# Pseudonymisation as in Article 4(5) GDPR: surrogates take the place of identifiers, and all dates of a patient move by
+# the same number of days. Words for a person's nationality, ethnicity, religion and language become tags. The notes stay
+# personal data.
+mode = \"custom\"
+default = { action = \"surrogate\" }
+
+[labels]
+DATE = { action = \"shift\" }
+AGE = { action = \"generalise\" } # ages over 89
+ORIGIN = { action = \"tag\" } # naming the label runs the member that finds it
+
+[shift]
+weekday = true # keep days of the week
+";
+
 const TAGS: &str = "# The label of each identifier takes its place, such as [PATIENT]. This needs no key, and nobody can reverse it.
 mode = \"safe-harbor\"
 default = { action = \"tag\" } # add numbered = \"note\" for [PATIENT-1], [PATIENT-2]
@@ -83,6 +98,7 @@ impl Answers {
             InitPolicy::SafeHarbor => SAFE_HARBOR,
             InitPolicy::Research => RESEARCH,
             InitPolicy::Tags => TAGS,
+            InitPolicy::Gdpr => GDPR,
         };
         if self.policy == InitPolicy::Tags {
             return text.to_owned();
