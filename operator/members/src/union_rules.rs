@@ -13,7 +13,7 @@ use crate::registry::{BuildError, MemberConfig};
 pub enum UnionError {
     /// The member cannot be built.
     #[error(transparent)]
-    Build(#[from] BuildError),
+    Build(Box<BuildError>),
     /// There is a member of this name.
     #[error("there is a member `{0}` already; leave it out")]
     Twice(String),
@@ -37,7 +37,9 @@ pub fn unite(
 ) -> Result<Arc<dyn Combine>, UnionError> {
     let (last, first): (Vec<_>, Vec<_>) = rules.iter().partition(|rule| rule.is_origin());
     for rule in first.into_iter().chain(last) {
-        let member = rule.build_lazily(labels, dictionary)?;
+        let member = rule
+            .build_lazily(labels, dictionary)
+            .map_err(|error| UnionError::Build(Box::new(error)))?;
         if members.iter().any(|other| other.name() == member.name()) {
             return Err(UnionError::Twice(member.name().to_owned()));
         }
