@@ -94,15 +94,15 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
             (on, left, documents)
         }
     };
-    let on = if args.union_rules.is_empty() {
-        on.to_owned()
-    } else {
-        format!("{on}, without {}", args.union_rules.join(", "))
+    let without_rules = |on: &str| match &args.union_rules[..] {
+        [] => on.to_owned(),
+        rules => format!("{on}, without {}", rules.join(", ")),
     };
-    manifest.measured.push(measured(on, cost, &evaluated, documents)?);
+    let figures = measured(without_rules(on), cost, &evaluated, documents)?;
+    manifest.measured.push(figures);
     for &(point, measure) in &args.points {
         let (vote, documents) = other_point(args, measure, &evaluated, &pruned.chosen.members, &options)?;
-        let on = "the cross-validated predictions that its thresholds were chosen on".to_owned();
+        let on = without_rules("the cross-validated predictions that its thresholds were chosen on");
         manifest.points.insert(point, vote);
         manifest.measured.push(Measured {
             point,
