@@ -125,6 +125,56 @@ fn the_demo_runs_through_the_spanish_bundle() {
         .expect(0);
 }
 
+/// An invented German letter, and the texts that must be redacted, whatever their label.
+const BRIEF: &str = "Klinikum Weidenthal, Klinik für Innere Medizin\n\n\
+    Sehr geehrte Frau Kollegin Dr. Ahrenshoop,\n\n\
+    wir berichten über Ihren Patienten Herrn Torben Quastenberg, geb. am 14.03.1951, wohnhaft Lindenkamp 7, 24211 Preetz, der sich vom \
+    02.05.2024 bis zum 09.05.2024 in unserer stationären Behandlung befand.\n\n\
+    Diagnosen: Vorhofflimmern, CHA2DS2-VASc 3; arterielle Hypertonie; Z.n. Appendektomie 1998.\n\
+    Anamnese: Herr Quastenberg klagte über Dyspnoe NYHA III. Kein Anhalt für Morbus Crohn.\n\
+    Labor: CRP 5,2 mg/l, Kalium 4,1 mmol/l. RR 130/80 mmHg.\n\
+    Medikation: Bisoprolol 5 mg 1-0-0, Ramipril 2,5 mg 1-0-1.\n\n\
+    Mit freundlichen Grüßen\n\
+    Prof. Dr. med. H. Wippermann   Dr. Svantje Oldenhoven   Tel. 04342 / 91-2210\n";
+
+#[test]
+fn the_german_bundle_redacts_who_where_and_when_in_a_letter_and_leaves_findings_alone() {
+    let german = models().join("de-clinical");
+    let redacted = Lethe::new(["redact", "--bundle", german.to_str().unwrap()])
+        .end_with(BRIEF)
+        .expect(0)
+        .out;
+    for hidden in [
+        "Ahrenshoop",
+        "Torben",
+        "Quastenberg",
+        "14.03.1951",
+        "Lindenkamp 7",
+        "24211",
+        "Preetz",
+        "02.05.2024",
+        "09.05.2024",
+        "1998",
+        "Wippermann",
+        "Oldenhoven",
+        "91-2210",
+    ] {
+        assert!(!redacted.contains(hidden), "{hidden}: {redacted}");
+    }
+    for stays in [
+        "Klinik für Innere Medizin",
+        "Vorhofflimmern",
+        "CHA2DS2-VASc 3",
+        "NYHA III",
+        "Morbus Crohn",
+        "5,2 mg/l",
+        "130/80",
+        "Bisoprolol 5 mg 1-0-0",
+    ] {
+        assert!(redacted.contains(stays), "{stays}: {redacted}");
+    }
+}
+
 /// An invented note, and the texts that must be redacted, whatever their label.
 const NOTE: &str = "Marguerite Oyelowo-Tran is a 67-year-old woman, MRN 4471920, seen 03/11/2021 at Larkspur Valley Clinic.\n\
     Spoke w her son Dashiell, cell 612-555-0142. Foley removed; strength 5/5, Babinski negative, Hgb 11.2.\n\
