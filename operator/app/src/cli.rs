@@ -484,6 +484,11 @@ pub(crate) enum DictionaryCommand {
     Build(DictionaryBuildArgs),
 }
 
+/// The languages whose lists the built-in dictionary does not have.
+fn further_languages() -> clap::builder::PossibleValuesParser {
+    clap::builder::PossibleValuesParser::new(lethe_synthesise::languages().skip(1))
+}
+
 #[derive(Args)]
 pub(crate) struct DictionaryBuildArgs {
     /// Folders of lists; each list is a folder with items.txt, exceptions.txt and SOURCE.toml
@@ -493,7 +498,7 @@ pub(crate) struct DictionaryBuildArgs {
     #[arg(long)]
     pub(crate) builtin: bool,
     /// Add the built-in lists and those of this language, which the built-in dictionary does not have
-    #[arg(long, value_name = "LANGUAGE", value_parser = ["de"])]
+    #[arg(long, value_name = "LANGUAGE", value_parser = further_languages())]
     pub(crate) language: Option<String>,
     /// The dictionary file to write
     #[arg(long, value_name = "FILE")]

@@ -19,7 +19,7 @@ pub use origin::ORIGIN;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LabelId(pub u16);
 
-/// The eighteen identifiers of 45 CFR 164.514(b)(2)(i), by their letter, and what is none of them.
+/// The eighteen identifiers of 45 CFR 164.514(b)(2)(i), by their letter, and everything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 pub enum Hipaa {
     /// (A) Names.

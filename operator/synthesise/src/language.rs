@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use lethe_text::Language as Calendar;
 use serde::Deserialize;
 
 use crate::chance::Chance;
@@ -38,11 +37,9 @@ const RULES: &[&str] = &[
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Language {
-    /// Its id and calendar, which the registry has.
+    /// Its id, which the registry has.
     #[serde(skip)]
     pub(crate) id: &'static str,
-    #[serde(skip, default = "english")]
-    pub(crate) calendar: Calendar,
     /// Words that depend on a person's sex, by the name of their slot: a woman's and a man's.
     words: BTreeMap<String, [String; 2]>,
     relations: BySex,
@@ -56,6 +53,11 @@ pub(crate) struct Language {
     pub(crate) holidays: Vec<String>,
     /// Winter to autumn, each in one or more words.
     seasons: [Vec<String>; 4],
+    /// January to December.
+    months: [String; 12],
+    /// Monday to Sunday, and their abbreviations.
+    weekdays: [String; 7],
+    weekdays_short: [String; 7],
     /// The abbreviations of months, with their full stops.
     months_short: [String; 12],
     /// Other names of months, by number from 1.
@@ -126,10 +128,6 @@ pub(crate) enum Part<'l> {
     Rule(&'l str),
 }
 
-const fn english() -> Calendar {
-    Calendar::English
-}
-
 impl Language {
     /// Returns the language of the registry's entry, which is read once.
     ///
@@ -143,7 +141,7 @@ impl Language {
         let mut read: Self = toml_of(&file)?;
         read.check()
             .map_err(|why| InstituteError::Conventions { file, why })?;
-        (read.id, read.calendar) = (tongue.id, tongue.calendar);
+        read.id = tongue.id;
         Ok(tongue.read.get_or_init(|| read))
     }
 
@@ -249,14 +247,21 @@ impl Language {
             Some(others) if chance.often(0.2) => chance.word(others),
             _ => {
                 let place = usize::try_from(month - 1).unwrap_or_default();
-                self.calendar
-                    .words()
-                    .months
-                    .get(place)
-                    .copied()
-                    .unwrap_or_default()
+                self.months.get(place).map_or("", String::as_str)
             }
         }
+    }
+
+    /// Returns the name of a weekday, from 0 for Monday.
+    pub(crate) fn weekday(&self, day: i8) -> &str {
+        let place = usize::try_from(day).unwrap_or_default();
+        self.weekdays.get(place).map_or("", String::as_str)
+    }
+
+    /// Returns the abbreviation of a weekday, from 0 for Monday.
+    pub(crate) fn weekday_short(&self, day: i8) -> &str {
+        let place = usize::try_from(day).unwrap_or_default();
+        self.weekdays_short.get(place).map_or("", String::as_str)
     }
 
     /// Returns the abbreviation of a month, from 1, with or without its full stop.

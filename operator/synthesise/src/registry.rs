@@ -2,8 +2,6 @@
 
 use std::sync::OnceLock;
 
-use lethe_text::Language as Calendar;
-
 use crate::language::Language;
 
 /// The files of one institute; it also has an `institute.toml`.
@@ -37,8 +35,6 @@ pub(crate) static INSTITUTES: &[Files] = &[
 /// `shared`, and a folder for each institute.
 pub(crate) struct Tongue {
     pub(crate) id: &'static str,
-    /// Its months and weekdays.
-    pub(crate) calendar: Calendar,
     pub(crate) institutes: &'static [Files],
     /// The files in its `shared` for all of its institutes.
     pub(crate) shared: &'static [&'static str],
@@ -47,17 +43,27 @@ pub(crate) struct Tongue {
 }
 
 /// The languages other than English.
-pub(crate) static TONGUES: [Tongue; 1] = [Tongue {
-    id: "de",
-    calendar: Calendar::German,
-    institutes: &[
-        institute!("elbe": "forms.txt", "letters.txt"),
-        institute!("isar": "forms.txt", "letters.txt"),
-        institute!("donau": "forms.txt", "notes.txt"),
-    ],
-    shared: &["clinical.txt", "negatives.txt", "sentences.txt"],
-    read: OnceLock::new(),
-}];
+pub(crate) static TONGUES: [Tongue; 2] = [
+    Tongue {
+        id: "de",
+        institutes: &[
+            institute!("elbe": "forms.txt", "letters.txt"),
+            institute!("isar": "forms.txt", "letters.txt"),
+            institute!("donau": "forms.txt", "notes.txt"),
+        ],
+        shared: &["clinical.txt", "negatives.txt", "sentences.txt"],
+        read: OnceLock::new(),
+    },
+    Tongue {
+        id: "fr",
+        institutes: &[
+            institute!("loire": "forms.txt", "letters.txt"),
+            institute!("garonne": "forms.txt", "letters.txt"),
+        ],
+        shared: &["clinical.txt", "negatives.txt", "sentences.txt"],
+        read: OnceLock::new(),
+    },
+];
 
 /// Institutes for testing: they share no text with the others.
 pub const HELD_OUT: &[&str] = &["summit"];

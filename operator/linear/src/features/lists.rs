@@ -26,8 +26,8 @@ pub(super) struct Groups {
 }
 
 /// The suffixes of list names for languages and countries.
-const ENDS: [&str; 3] = ["-en", "-es", "-de"];
-const STARTS: [&str; 4] = ["us-", "es-", "world-", "de-"];
+const ENDS: [&str; 4] = ["-en", "-es", "-de", "-fr"];
+const STARTS: [&str; 5] = ["us-", "es-", "world-", "de-", "fr-"];
 /// The prefixes of the names of cue lists.
 const CUES: [&str; 5] = [
     "relatives",
@@ -120,7 +120,7 @@ fn name_of(list: &ListInfo) -> String {
         id = id.strip_suffix(end).unwrap_or(id);
     }
     match id {
-        "english-words" | "spanish-words" | "german-words" => "words".to_owned(),
+        "english-words" | "spanish-words" | "german-words" | "french-words" => "words".to_owned(),
         id => id.to_owned(),
     }
 }

@@ -174,18 +174,12 @@ fn moved(from: Date, days: i64) -> Date {
 
 /// Writes a date with the months and weekdays of a language.
 fn in_language(date: Date, form: &str, language: &Language, chance: &mut Chance) -> String {
-    let words = language.calendar.words();
-    let of = |words: &[&'static str], place: i8| {
-        let place = usize::try_from(place).unwrap_or_default();
-        words.get(place).copied().unwrap_or_default()
-    };
     let weekday = date.weekday().to_monday_zero_offset();
-    let month = language.month(date.month(), chance);
     let form = form
-        .replace("%B", month)
+        .replace("%B", language.month(date.month(), chance))
         .replace("%b", language.month_short(date.month(), chance))
-        .replace("%A", of(&words.weekdays, weekday))
-        .replace("%a", of(&words.weekdays_short, weekday));
+        .replace("%A", language.weekday(weekday))
+        .replace("%a", language.weekday_short(weekday));
     date.strftime(&form).to_string()
 }
 
