@@ -9,7 +9,7 @@ use crate::data;
 use crate::kind::Kind;
 use crate::language::{ENGLISH, Language};
 use crate::pools::{Pools, listed};
-use crate::registry::{BARE, Files, HELD_OUT, INSTITUTES, SHARED, TEXTS, TONGUES, Tongue};
+use crate::registry::{BARE, Files, HELD_OUT, INSTITUTES, LANGUAGES, LanguageFiles, SHARED, TEXTS};
 use crate::slot::FILLERS;
 use crate::template::{Template, TemplateError, parse};
 
@@ -18,7 +18,7 @@ const OWN: f64 = 0.7;
 
 /// Returns the ids of all institutes, those that write English first.
 pub fn institutes() -> impl Iterator<Item = &'static str> {
-    let others = TONGUES.iter().flat_map(|tongue| tongue.institutes);
+    let others = LANGUAGES.iter().flat_map(|language| language.institutes);
     INSTITUTES.iter().chain(others).map(|files| files.id)
 }
 
@@ -32,10 +32,10 @@ pub fn writers(language: &str) -> impl Iterator<Item = &'static str> {
     let files = if language == ENGLISH {
         INSTITUTES
     } else {
-        TONGUES
+        LANGUAGES
             .iter()
-            .find(|tongue| tongue.id == language)
-            .map_or(&[][..], |tongue| tongue.institutes)
+            .find(|known| known.id == language)
+            .map_or(&[][..], |known| known.institutes)
     };
     files
         .iter()
@@ -213,7 +213,7 @@ impl Institute {
                 });
             form.map(|form| (form, weight))
         });
-        let language = here.tongue.map(Language::of).transpose()?;
+        let language = here.language.map(Language::of).transpose()?;
         let mut templates: BTreeMap<Kind, Vec<(Template, f64)>> = BTreeMap::new();
         for file in here.templates() {
             for template in read(file, language)? {
@@ -315,7 +315,7 @@ impl Institute {
 struct Place {
     files: &'static Files,
     /// `None` for English.
-    tongue: Option<&'static Tongue>,
+    language: Option<&'static LanguageFiles>,
     /// Its folder of `data`.
     folder: String,
     /// Its number among the institutes of its language, and how many there are.
@@ -326,15 +326,17 @@ struct Place {
 impl Place {
     fn of(id: &str) -> Result<Self, InstituteError> {
         let english = (None, INSTITUTES);
-        let others = TONGUES.iter().map(|tongue| (Some(tongue), tongue.institutes));
-        for (tongue, institutes) in std::iter::once(english).chain(others) {
+        let others = LANGUAGES
+            .iter()
+            .map(|language| (Some(language), language.institutes));
+        for (language, institutes) in std::iter::once(english).chain(others) {
             let Some(place) = institutes.iter().position(|files| files.id == id) else {
                 continue;
             };
             return Ok(Self {
                 files: &institutes[place],
-                tongue,
-                folder: tongue.map_or(id.to_owned(), |tongue| format!("{}/{id}", tongue.id)),
+                language,
+                folder: language.map_or(id.to_owned(), |language| format!("{}/{id}", language.id)),
                 place,
                 of: institutes.len(),
             });
@@ -348,8 +350,8 @@ impl Place {
     /// Returns its own files of templates, and those that it shares with others.
     fn templates(&self) -> Vec<String> {
         // A held-out institute has its own texts of each kind.
-        let (shared, lists) = match self.tongue {
-            Some(tongue) => (format!("{}/shared", tongue.id), [tongue.shared, &[]]),
+        let (shared, lists) = match self.language {
+            Some(language) => (format!("{}/shared", language.id), [language.shared, &[]]),
             None if HELD_OUT.contains(&self.files.id) => ("shared".to_owned(), [&[][..], BARE]),
             None => ("shared".to_owned(), [SHARED, BARE]),
         };
@@ -366,7 +368,7 @@ impl Place {
 
     /// Returns the kinds of text that it writes.
     fn texts(&self) -> &'static [&'static str] {
-        if self.tongue.is_some() || HELD_OUT.contains(&self.files.id) {
+        if self.language.is_some() || HELD_OUT.contains(&self.files.id) {
             &[]
         } else {
             TEXTS
@@ -375,7 +377,10 @@ impl Place {
 
     /// Returns a file that all institutes of its language have.
     fn common(&self, file: &str) -> String {
-        format!("{}/{file}", self.tongue.map_or("shared", |tongue| tongue.id))
+        format!(
+            "{}/{file}",
+            self.language.map_or("shared", |language| language.id)
+        )
     }
 }
 

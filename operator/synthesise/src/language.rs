@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::chance::Chance;
 use crate::institute::{InstituteError, toml_of};
 use crate::pools::Sex;
-use crate::registry::{TONGUES, Tongue};
+use crate::registry::{LANGUAGES, LanguageFiles};
 
 /// The greatest depth of the grammar.
 const DEEPEST: usize = 8;
@@ -133,16 +133,16 @@ impl Language {
     ///
     /// # Errors
     /// [`InstituteError`] if its file is invalid; a test reads it.
-    pub(crate) fn of(tongue: &'static Tongue) -> Result<&'static Self, InstituteError> {
-        if let Some(known) = tongue.read.get() {
+    pub(crate) fn of(files: &'static LanguageFiles) -> Result<&'static Self, InstituteError> {
+        if let Some(known) = files.read.get() {
             return Ok(known);
         }
-        let file = format!("{}/language.toml", tongue.id);
+        let file = format!("{}/language.toml", files.id);
         let mut read: Self = toml_of(&file)?;
         read.check()
             .map_err(|why| InstituteError::Conventions { file, why })?;
-        read.id = tongue.id;
-        Ok(tongue.read.get_or_init(|| read))
+        read.id = files.id;
+        Ok(files.read.get_or_init(|| read))
     }
 
     fn check(&self) -> Result<(), String> {
@@ -303,7 +303,7 @@ fn parts(alternative: &str) -> Vec<Part<'_>> {
 
 /// Returns the ids of all languages, English first.
 pub fn languages() -> impl Iterator<Item = &'static str> {
-    std::iter::once(ENGLISH).chain(TONGUES.iter().map(|tongue| tongue.id))
+    std::iter::once(ENGLISH).chain(LANGUAGES.iter().map(|files| files.id))
 }
 
 /// The id of English.
@@ -329,13 +329,13 @@ mod tests {
     #[test]
     fn every_language_can_be_read_and_every_rule_ends() {
         let mut chance = Chance::new(1, 1);
-        for tongue in &TONGUES {
-            let language = Language::of(tongue).unwrap();
+        for files in &LANGUAGES {
+            let language = Language::of(files).unwrap();
             for rule in language.grammar.keys() {
                 for _ in 0..200 {
                     let mut open = vec![(rule.as_str(), 0)];
                     while let Some((name, depth)) = open.pop() {
-                        assert!(depth < DEEPEST, "{}: {rule}", tongue.id);
+                        assert!(depth < DEEPEST, "{}: {rule}", files.id);
                         for part in language.rule(name, depth, &mut chance) {
                             if let Part::Rule(name) = part {
                                 open.push((name, depth + 1));

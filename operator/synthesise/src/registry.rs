@@ -33,7 +33,7 @@ pub(crate) static INSTITUTES: &[Files] = &[
 
 /// The files of a language other than English: a folder of `data` with `language.toml`, `fillers.toml`, `numbers.toml`, the folder
 /// `shared`, and a folder for each institute.
-pub(crate) struct Tongue {
+pub(crate) struct LanguageFiles {
     pub(crate) id: &'static str,
     pub(crate) institutes: &'static [Files],
     /// The files in its `shared` for all of its institutes.
@@ -43,8 +43,8 @@ pub(crate) struct Tongue {
 }
 
 /// The languages other than English.
-pub(crate) static TONGUES: [Tongue; 2] = [
-    Tongue {
+pub(crate) static LANGUAGES: [LanguageFiles; 2] = [
+    LanguageFiles {
         id: "de",
         institutes: &[
             institute!("elbe": "forms.txt", "letters.txt"),
@@ -54,7 +54,7 @@ pub(crate) static TONGUES: [Tongue; 2] = [
         shared: &["clinical.txt", "negatives.txt", "sentences.txt"],
         read: OnceLock::new(),
     },
-    Tongue {
+    LanguageFiles {
         id: "fr",
         institutes: &[
             institute!("loire": "forms.txt", "letters.txt"),

@@ -269,20 +269,10 @@ fn cross_validation_predicts_every_document_once_and_does_not_do_a_fold_twice() 
 #[test]
 fn every_fold_also_trains_on_documents_that_are_not_predicted() {
     let place = Place::new();
-    // The few documents say nothing of names after this word.
-    let few: String = (0..6)
-        .map(|n| format!("{{\"doc_id\": \"few-{n}\", \"text\": \"Ward round. Quorl Abcde{n} is well.\", \"spans\": []}}\n"))
-        .collect();
-    let many: String = (0..60)
-        .map(|n| {
-            format!(
-                "{{\"doc_id\": \"many-{n}\", \"text\": \"Ward round. Quorl Fghij{n} is well.\", \"spans\": \
-                 [{{\"start\": 18, \"end\": {}, \"label\": \"PATIENT\"}}]}}\n",
-                23 + n.to_string().len()
-            )
-        })
-        .collect();
-    let (few, many) = (place.write("few.jsonl", few), place.write("many.jsonl", many));
+    let (few, many) = (
+        place.write("few.jsonl", gold(6)),
+        place.write("many.jsonl", gold(40)),
+    );
     let out = place.at("folds");
     let crossval = |also: &[&str]| {
         let arguments = [
@@ -301,7 +291,11 @@ fn every_fold_also_trains_on_documents_that_are_not_predicted() {
         .says("6 documents in 2 folds");
     let found = std::fs::read_to_string(out.join("predictions.jsonl")).unwrap();
     assert_eq!(found.lines().count(), 6);
-    assert!(found.contains("PATIENT"), "{found}");
+    for fold in ["fold-01", "fold-02"] {
+        let page = std::fs::read_to_string(out.join(fold).join("member.toml")).unwrap();
+        let page: toml::Table = page.parse().unwrap();
+        assert_eq!(page["training"]["documents"].as_integer(), Some(3 + 40));
+    }
     crossval(&[]).expect(2).says("use another --out");
     Lethe::new([
         "crossval",
@@ -311,7 +305,7 @@ fn every_fold_also_trains_on_documents_that_are_not_predicted() {
         "--also",
         many.to_str().unwrap(),
         "--out",
-        "x",
+        out.to_str().unwrap(),
     ])
     .end()
     .expect(2)
