@@ -19,6 +19,7 @@ mod net;
 mod pager;
 mod phone;
 mod place;
+mod postcode;
 mod scan;
 mod shapes;
 mod spoken;
@@ -196,8 +197,7 @@ impl Tagger for Pattern {
 impl Pattern {
     /// Finds everything in a note, free of overlaps, in order.
     fn find(&self, s: &Scan<'_>, out: &mut Hits) {
-        out.found.clear();
-        (out.url_end, out.spoken_end, out.age_cue, out.phone_cue) = (0, 0, 0, 0);
+        out.forget();
         for i in s.positions() {
             let tok = s.tok(i);
             if tok.digits() {
@@ -214,6 +214,8 @@ impl Pattern {
                 }
                 if s.tok(i + 1).glued() && !tok.glued() {
                     self.code(s, i, out);
+                } else if tok.len == 1 && tok.capital() && !tok.glued() && self.config.ids {
+                    spoken::code(s, i, out);
                 }
             } else {
                 self.mark(s, i, out);
@@ -249,6 +251,9 @@ impl Pattern {
         }
         if on.phones && tok.len > 1 && !s.before(i, 1).mark(b'+') || tok.value == 1 {
             phone::at(s, i, out);
+        }
+        if on.phones && tok.len == 1 {
+            spoken::digits(s, i, out);
         }
         if on.ages && tok.len <= 3 && age::may_be_at(s, i, out) {
             age::at(s, i, out);
@@ -315,6 +320,9 @@ impl Pattern {
             if on.phones {
                 spoken::digits(s, i, out);
             }
+            if on.places && s.has_streets() {
+                street::spoken(s, i, out);
+            }
         }
         if on.phones && tok.is(class::PHONE | class::FAX | class::PAGER | class::REACH | class::EXTENSION) {
             phone::behind_cue(s, i, out);
@@ -346,6 +354,7 @@ impl Pattern {
                 street_es::form_line(s, i, out);
             }
             if tok.is(class::POSTAL) {
+                out.postal_cue = i;
                 place::behind_cue(s, i, out);
             }
             if tok.is(class::ROOM) {
@@ -368,6 +377,9 @@ impl Pattern {
         }
         if self.config.net && net::may_be_hexadecimal(s, i) {
             net::hexadecimal(s, i, out);
+        }
+        if self.config.places {
+            postcode::at(s, i, out);
         }
     }
 

@@ -13,6 +13,7 @@ mod fold;
 pub mod lang;
 pub mod numbers;
 mod plain_form;
+pub mod postcode;
 
 pub use case::Case;
 pub use fold::{fold, fold_char, fold_into};

@@ -215,10 +215,25 @@ const PLACES: &[Case] = &[
         "Hospital Viejo. Irunberri, 3. 31008 Pamplona",
         &[("Irunberri, 3", "STREET"), ("31008", "ZIP")],
     ),
+    (
+        "12 Mill Lane\nLeeds LS9 7TF\nDear Ann",
+        &[("12 Mill Lane", "STREET"), ("LS9 7TF", "ZIP")],
+    ),
+    ("SW1A 2AA, EC1A 1BB", &[("SW1A 2AA", "ZIP"), ("EC1A 1BB", "ZIP")]),
+    ("Ottawa ON K1A 0B1", &[("K1A 0B1", "ZIP")]),
+    ("Q: Your postcode\nA: XQ5Z 3ZW\nQ: Mobile", &[("XQ5Z 3ZW", "ZIP")]),
+    ("Postcode: K1A0B1", &[("K1A0B1", "ZIP")]),
+    (
+        "Thanks! And the zip on file?\n93901\nPerfect.",
+        &[("93901", "ZIP")],
+    ),
 ];
 
 /// Medical numbers in which nothing must be found.
 const NOTHING: &[&str] = &[
+    "given L5 5HR before, B12 2ND dose, S12 8FR sheath",
+    "screws at L4 5MM and S1 6CM, lot QX12 7AB",
+    "staging at T2N0M0, a G2P1A0, Dr Lane",
     "c/o stomach ache before math, 2nd time this week",
     "NS C/D 0.35",
     "BP 120/80, pulse 88, RR 18, T 98.6, O2 sat 97% on 2 L",

@@ -68,12 +68,22 @@ pub(crate) struct Hits {
     pub(crate) url_end: usize,
     /// One past the last token of the last number that is said digit by digit.
     pub(crate) spoken_end: usize,
-    /// The last words so far that announce an age and a telephone number; 0 before the first.
+    /// One past the last token of the last house number in words.
+    pub(crate) house_end: usize,
+    /// The last words so far that announce an age, a telephone number and a postal code; 0 before the first.
     pub(crate) age_cue: usize,
     pub(crate) phone_cue: usize,
+    pub(crate) postal_cue: usize,
 }
 
 impl Hits {
+    /// Forgets everything of the note before.
+    pub(crate) fn forget(&mut self) {
+        self.found.clear();
+        (self.url_end, self.spoken_end, self.house_end) = (0, 0, 0);
+        (self.age_cue, self.phone_cue, self.postal_cue) = (0, 0, 0);
+    }
+
     pub(crate) fn push(&mut self, first: usize, last: usize, kind: Kind, score: f32, rule: &'static str) {
         self.found.push(Hit {
             first,

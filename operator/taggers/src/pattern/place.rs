@@ -5,6 +5,9 @@ use super::lexicon::class;
 use super::scan::{Gap, Scan};
 use super::{Hits, Kind};
 
+/// The most tokens from the word for a postal code to the code.
+const ANSWER: usize = 8;
+
 /// Adds the postal code at digit run `i`.
 pub(crate) fn postal(s: &Scan<'_>, i: usize, out: &mut Hits) {
     if s.tok(i).len != 5 || s.measured(i) {
@@ -28,7 +31,14 @@ pub(crate) fn postal(s: &Scan<'_>, i: usize, out: &mut Hits) {
         }
         return;
     }
-    if s.goes_on(i) || !s.spanish {
+    if s.goes_on(i) {
+        return;
+    }
+    if is_asked_for(s, i, out) && s.ends_line(i) {
+        out.push(i, i, Kind::Zip, 0.9, "zip.answer");
+        return;
+    }
+    if !s.spanish {
         return;
     }
     // "E-37004 Valladolid", "28016 Madrid", ", 28016, Madrid".
@@ -82,6 +92,16 @@ pub(crate) fn behind_initials(s: &Scan<'_>, i: usize, out: &mut Hits) {
         let at = if s.tok(i + 4).mark(b':') { i + 5 } else { i + 4 };
         postal_value(s, at, out);
     }
+}
+
+/// Returns whether token `i` answers a question for a postal code or stands in the field for one: "Your
+/// postcode?", on the line before.
+pub(crate) fn is_asked_for(s: &Scan<'_>, i: usize, out: &Hits) -> bool {
+    let cue = out.postal_cue;
+    cue > 0
+        && i - cue <= ANSWER
+        && (cue + 1..=i).all(|at| s.tok(at).gap < Gap::Paragraph)
+        && (cue + 1..=i).filter(|&at| s.tok(at).starts_line()).count() <= 1
 }
 
 fn postal_value(s: &Scan<'_>, at: usize, out: &mut Hits) {

@@ -95,6 +95,11 @@ impl Tok {
         self.gap == Gap::None && self.kind.is_some()
     }
 
+    /// Returns whether it is a letter or digit run that directly follows the previous token.
+    pub(crate) fn glued_word(&self) -> bool {
+        self.glued() && self.wordlike()
+    }
+
     /// Returns whether it is this punctuation mark.
     pub(crate) fn mark(&self, mark: u8) -> bool {
         self.mark == mark

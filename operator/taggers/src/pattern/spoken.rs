@@ -1,16 +1,22 @@
 //! Dates, numbers and addresses in words, as in dictations and transcripts: `third of March nineteen
 //! seventy-two`, `oh seven seven nine one, four four two, one double six`, `ann dot quayle at example dot
-//! com`.
+//! com`, `S W one A, two A A`.
 
 use lethe_text::numbers::ORDINALS;
+use lethe_text::postcode::{is_british, is_british_form, is_canadian};
 
 use super::fold::Case;
 use super::lexicon::class;
 use super::month::with_weekday;
+use super::place::is_asked_for;
 use super::scan::{Gap, Scan};
 use super::{Hits, Kind};
 
 const TIMES: &[&str] = &["double", "triple"];
+/// What stands next to an "o" that is a zero.
+const ENGLISH: [&str; 12] = [
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "oh", "double", "triple",
+];
 const DASHES: &[&str] = &["dash", "hyphen", "underscore"];
 /// The fewest digits of a telephone number without its area, and of any number.
 const PHONE: usize = 7;
@@ -59,7 +65,7 @@ pub(crate) fn year(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
 }
 
-/// Adds the number whose digits are said one by one, around the digit at token `i`.
+/// Adds the number whose digits are said or written one by one, around the digit at token `i`.
 pub(crate) fn digits(s: &Scan<'_>, i: usize, out: &mut Hits) {
     if i < out.spoken_end || !is_digit(s, i) {
         return;
@@ -68,24 +74,138 @@ pub(crate) fn digits(s: &Scan<'_>, i: usize, out: &mut Hits) {
     while first > i.saturating_sub(4) && (is_zero(s, first - 1) || s.word_among(first - 1, TIMES)) {
         first -= 1;
     }
-    let (mut at, mut last, mut count, mut times) = (first, first, 0, 1);
-    while at < first + MOST {
-        if is_digit(s, at) || is_zero(s, at) {
-            count += times;
+    let mut said = Said::from(s, first);
+    out.spoken_end = said.last + 1;
+    if said.in_figures() && !said.is_no_scale() {
+        return;
+    }
+    if said.count >= PHONE {
+        let extension = if s.tok(said.last + 1).mark(b',') {
+            said.last + 2
+        } else {
+            said.last + 1
+        };
+        if s.tok(extension).is(class::EXTENSION) && s.tok(extension).gap <= Gap::Blank {
+            let more = Said::from(s, extension + 1);
+            if more.count > 0 {
+                said.last = more.last;
+                out.spoken_end = said.last + 1;
+            }
+        }
+        out.push(first, said.last, Kind::Phone, 0.9, "phone.spoken");
+    } else if said.count >= NUMBER && !said.in_figures() {
+        out.push(first, said.last, Kind::Id, 0.75, "id.spoken");
+    }
+}
+
+/// Digits that are said or written one by one.
+#[derive(Default)]
+struct Said {
+    /// The last of their tokens.
+    last: usize,
+    /// How many there are.
+    count: usize,
+    /// How many of them are words.
+    words: usize,
+    /// How many stand next to the digit below or above.
+    steps: usize,
+    /// Which of them there are, a bit each.
+    seen: u16,
+}
+
+impl Said {
+    /// Reads the digits from token `first`.
+    fn from(s: &Scan<'_>, first: usize) -> Self {
+        let (mut at, mut times, mut before) = (first, 1, None);
+        let mut said = Self {
+            last: first,
+            ..Self::default()
+        };
+        while at < first + MOST && (at == first || s.tok(at).gap <= Gap::Blank) {
+            let zero = is_zero(s, at);
+            if zero || is_digit(s, at) {
+                let value = if zero { 0 } else { s.tok(at).value };
+                said.count += times;
+                said.words += usize::from(s.tok(at).letters() || times > 1);
+                said.steps += usize::from(before.is_some_and(|before: u32| before.abs_diff(value) == 1));
+                said.seen |= 1 << value;
+                (said.last, times, before) = (at, 1, Some(value));
+            } else if s.word_among(at, TIMES) {
+                times = if s.word_is(at, "double") { 2 } else { 3 };
+            } else if !matches!(s.tok(at).mark, b',' | b'-' | b'.') {
+                break;
+            }
+            at += 1;
+        }
+        said
+    }
+
+    fn in_figures(&self) -> bool {
+        self.words == 0
+    }
+
+    /// Returns whether the digits are neither counted up or down, as on a scale, nor grades of few kinds, as
+    /// of reflexes or the items of a questionnaire.
+    fn is_no_scale(&self) -> bool {
+        2 * self.steps < self.count && self.seen.count_ones() >= 4 && self.seen >= 1 << 6
+    }
+}
+
+/// Adds the code whose letters and digits are said one by one, from the capital at token `i`: "S W one A, two
+/// A A".
+pub(crate) fn code(s: &Scan<'_>, i: usize, out: &mut Hits) {
+    if i < out.spoken_end {
+        return;
+    }
+    let mut solid = [0; MOST];
+    let (mut at, mut last, mut length, mut times) = (i, i, 0, 1);
+    while at < i + MOST && length + times <= MOST && (at == i || s.tok(at).gap <= Gap::Blank) {
+        let tok = s.tok(at);
+        // "T1 N0" is said by nobody.
+        let apart = at == i || tok.gap == Gap::Blank || s.before(at, 1).mark != 0;
+        let char = if is_zero(s, at) {
+            Some(b'0')
+        } else if is_digit(s, at) {
+            Some(b'0' + tok.value as u8)
+        } else if tok.len == 1 && tok.capital() {
+            s.bytes(at).first().copied()
+        } else {
+            None
+        };
+        if let Some(char) = char.filter(|_| apart) {
+            solid[length..length + times].fill(char);
+            length += times;
             (last, times) = (at, 1);
         } else if s.word_among(at, TIMES) {
             times = if s.word_is(at, "double") { 2 } else { 3 };
-        } else if !matches!(s.tok(at).mark, b',' | b'-' | b'.') || s.tok(at).gap > Gap::Blank {
+        } else if !matches!(tok.mark, b',' | b'-' | b'.') {
             break;
         }
         at += 1;
     }
-    out.spoken_end = last + 1;
-    if count >= PHONE {
-        out.push(first, last, Kind::Phone, 0.9, "phone.spoken");
-    } else if count >= NUMBER {
-        out.push(first, last, Kind::Id, 0.75, "id.spoken");
+    let solid = &solid[..length];
+    let letters = solid.iter().filter(|char| char.is_ascii_uppercase()).count();
+    let asked = is_asked_for(s, i, out);
+    let is_postcode = is_british(solid) || is_canadian(solid) || asked && is_british_form(solid);
+    if is_postcode {
+        out.push(i, last, Kind::Zip, 0.9, "zip.spoken");
+    } else if length > NUMBER && letters >= 2 && length - letters >= 3 && !is_stage(solid) {
+        out.push(i, last, Kind::Id, 0.75, "id.spoken-code");
     }
+    out.spoken_end = last + 1;
+}
+
+/// Returns whether letters and digits that take turns are stages or counts of births: "T two N one M zero",
+/// "G2P1A0".
+pub(crate) fn is_stage(solid: &[u8]) -> bool {
+    let mut chars = solid.iter().enumerate();
+    chars.all(|(at, char)| {
+        if at % 2 == 1 {
+            char.is_ascii_digit()
+        } else {
+            b"TNMRGPAL".contains(char)
+        }
+    })
 }
 
 /// Adds the address that ends with the domain at token `i`, after the word "dot".
@@ -118,14 +238,23 @@ pub(crate) fn address(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
 }
 
-/// Returns whether the token is a digit in words.
+/// Returns whether the token is a digit from one to nine, in words, or alone in figures.
 fn is_digit(s: &Scan<'_>, i: usize) -> bool {
-    s.tok(i).letters() && s.tok(i).is(class::NUMBER) && (1..=9).contains(&s.tok(i).value)
+    let tok = s.tok(i);
+    let in_figures = tok.digits() && tok.len == 1 && !tok.glued() && !s.tok(i + 1).glued_word();
+    (in_figures || tok.letters() && tok.is(class::NUMBER)) && (1..=9).contains(&tok.value)
 }
 
-/// Returns whether the token is a zero in words. "o" in small letters is the Spanish "or".
+/// Returns whether the token is a zero, in words or alone in figures. "o" in small letters is the Spanish
+/// "or", unless an English digit stands next to it.
 fn is_zero(s: &Scan<'_>, i: usize) -> bool {
-    s.word_among(i, &["zero", "oh", "nought", "cero"]) || (s.word_is(i, "o") && s.tok(i).case == Case::Upper)
+    let tok = s.tok(i);
+    if tok.digits() {
+        return tok.len == 1 && tok.value == 0 && !tok.glued() && !s.tok(i + 1).glued_word();
+    }
+    let spelled = |at: usize| s.word_among(at, &ENGLISH);
+    s.word_among(i, &["zero", "oh", "nought", "cero"])
+        || s.word_is(i, "o") && (s.tok(i).case == Case::Upper || spelled(i - 1) || spelled(i + 1))
 }
 
 /// Returns the first token of the ordinal whose last token is `i`: "third", "twenty-first".

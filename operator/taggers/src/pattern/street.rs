@@ -5,6 +5,9 @@ use super::lexicon::class;
 use super::scan::{Gap, Scan};
 use super::{Hits, Kind};
 
+/// The most tokens of a house number in words.
+const MOST_WORDS: usize = 8;
+
 /// Adds the American address whose house number is digit run `i`.
 pub(crate) fn american(s: &Scan<'_>, i: usize, out: &mut Hits) {
     let tok = s.tok(i);
@@ -22,7 +25,33 @@ pub(crate) fn american(s: &Scan<'_>, i: usize, out: &mut Hits) {
             return;
         }
     }
-    let start = at;
+    named(s, i, at, tok.len, out);
+}
+
+/// Adds the address whose house number is said in words, the first of which is token `i`: "thirty-six eighty
+/// Maple Road".
+pub(crate) fn spoken(s: &Scan<'_>, i: usize, out: &mut Hits) {
+    if s.caseless || i < out.house_end {
+        return;
+    }
+    let (mut end, mut words) = (i + 1, 1);
+    while end < i + MOST_WORDS && s.tok(end).gap <= Gap::Blank {
+        let tok = s.tok(end);
+        if tok.is(class::NUMBER) || s.word_among(end, &["oh", "o", "zero", "hundred"]) {
+            words += 1;
+        } else if !(tok.mark(b'-') && tok.glued()) {
+            break;
+        }
+        end += 1;
+    }
+    out.house_end = end;
+    named(s, i, end, words, out);
+}
+
+/// Adds the address of house number `i` whose street's name may begin with token `start`. `length` is the
+/// number of digits or words of the house number.
+fn named(s: &Scan<'_>, i: usize, start: usize, length: u8, out: &mut Hits) {
+    let mut at = start;
     if !s.has_street(i + 1, start + 7) {
         return;
     }
@@ -47,10 +76,9 @@ pub(crate) fn american(s: &Scan<'_>, i: usize, out: &mut Hits) {
                 && next.gap == Gap::Blank
                 && next.case == tok.case;
             let certain = cased && !s.caseless
-                || s.caseless && (s.tok(i).len >= 3 || tok.is(class::STREET)) && follows(s, at);
+                || s.caseless && (length >= 3 || tok.is(class::STREET)) && follows(s, at);
             // "4 Chamber View" is not an address: a weak word needs a number of some length.
-            let certain =
-                certain && (!weak || s.tok(i).len >= 2 || follows(s, at) && s.tok(at + 1).mark(b','));
+            let certain = certain && (!weak || length >= 2 || follows(s, at) && s.tok(at + 1).mark(b','));
             // "St" begins a name more often than it ends one: "24 St. Mary".
             if !longer {
                 if certain {
