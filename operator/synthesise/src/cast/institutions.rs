@@ -1,7 +1,7 @@
 //! Hospitals, practices, employers, schools and insurers: from the lists, and composed of their parts.
 
 use super::Cast;
-use super::parts::{BODIES, CHAINS, CIVIC, CLINICS, COMPANIES, HOSPITALS, SAINTS};
+use super::parts::{BODIES, CHAINS, CIVIC, CLINICS, COMPANIES, HOSPITALS, PRACTICES, PRAISE, SAINTS};
 use crate::slot::Item;
 
 impl Cast<'_> {
@@ -60,6 +60,19 @@ impl Cast<'_> {
     pub(super) fn clinic(&mut self) -> String {
         if self.chance.often(0.18) {
             return self.chance.word(CHAINS).to_owned();
+        }
+        if self.chance.often(0.2) {
+            let head = self.chance.word(PRACTICES).to_owned();
+            return match self.chance.below(5) {
+                0 => format!("{} {head}", self.city()),
+                1 => format!("{} {head}", Self::nature(&mut self.chance)),
+                2 => format!(
+                    "{} {} {head}",
+                    Self::nature(&mut self.chance),
+                    self.chance.word(PRAISE)
+                ),
+                _ => format!("{} {head}", self.chance.word(PRAISE)),
+            };
         }
         let stem = self.stem();
         format!("{stem} {}", self.chance.word(CLINICS))

@@ -212,13 +212,17 @@ fn vin(chance: &mut Chance) -> String {
     vin.into_iter().map(char::from).collect()
 }
 
-/// Returns a postcode of the United Kingdom (BS 7666).
+/// Returns a postcode of the United Kingdom (BS 7666), of an area that exists.
 fn postcode(chance: &mut Chance) -> String {
-    let outward = chance
-        .word(&["@%", "@@%", "@%#", "@@%#", "@%@", "@@%@", "@@%", "@@%#"])
-        .to_owned();
+    const UNIT: &[u8; 20] = b"ABDEFGHJLNPQRSTUWXYZ";
+    let area = chance.word(lethe_text::postcode::AREAS).to_owned();
+    let district = chance.word(&["%", "%", "%", "%#", "%#", "%@"]).to_owned();
     let between = if chance.often(0.9) { " " } else { "" };
-    chance.layout(&format!("{outward}{between}#@@"))
+    let outward = chance.layout(&format!("{district}{between}#"));
+    let unit: String = (0..2)
+        .map(|_| char::from(UNIT[chance.below(UNIT.len())]))
+        .collect();
+    format!("{area}{outward}{unit}")
 }
 
 /// Returns an NHS number, with its check digit four times of five.
