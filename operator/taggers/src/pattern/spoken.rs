@@ -74,33 +74,33 @@ pub(crate) fn digits(s: &Scan<'_>, i: usize, out: &mut Hits) {
     while first > i.saturating_sub(4) && (is_zero(s, first - 1) || s.word_among(first - 1, TIMES)) {
         first -= 1;
     }
-    let mut said = Said::from(s, first);
-    out.spoken_end = said.last + 1;
-    if said.in_figures() && !said.is_no_scale() {
+    let mut run = DigitRun::from(s, first);
+    out.spoken_end = run.last + 1;
+    if run.in_figures() && !run.is_no_scale() {
         return;
     }
-    if said.count >= PHONE {
-        let extension = if s.tok(said.last + 1).mark(b',') {
-            said.last + 2
+    if run.count >= PHONE {
+        let extension = if s.tok(run.last + 1).mark(b',') {
+            run.last + 2
         } else {
-            said.last + 1
+            run.last + 1
         };
         if s.tok(extension).is(class::EXTENSION) && s.tok(extension).gap <= Gap::Blank {
-            let more = Said::from(s, extension + 1);
+            let more = DigitRun::from(s, extension + 1);
             if more.count > 0 {
-                said.last = more.last;
-                out.spoken_end = said.last + 1;
+                run.last = more.last;
+                out.spoken_end = run.last + 1;
             }
         }
-        out.push(first, said.last, Kind::Phone, 0.9, "phone.spoken");
-    } else if said.count >= NUMBER && !said.in_figures() {
-        out.push(first, said.last, Kind::Id, 0.75, "id.spoken");
+        out.push(first, run.last, Kind::Phone, 0.9, "phone.spoken");
+    } else if run.count >= NUMBER && !run.in_figures() {
+        out.push(first, run.last, Kind::Id, 0.75, "id.spoken");
     }
 }
 
 /// Digits that are said or written one by one.
 #[derive(Default)]
-struct Said {
+struct DigitRun {
     /// The last of their tokens.
     last: usize,
     /// How many there are.
@@ -113,11 +113,11 @@ struct Said {
     seen: u16,
 }
 
-impl Said {
+impl DigitRun {
     /// Reads the digits from token `first`.
     fn from(s: &Scan<'_>, first: usize) -> Self {
         let (mut at, mut times, mut before) = (first, 1, None);
-        let mut said = Self {
+        let mut run = Self {
             last: first,
             ..Self::default()
         };
@@ -125,11 +125,11 @@ impl Said {
             let zero = is_zero(s, at);
             if zero || is_digit(s, at) {
                 let value = if zero { 0 } else { s.tok(at).value };
-                said.count += times;
-                said.words += usize::from(s.tok(at).letters() || times > 1);
-                said.steps += usize::from(before.is_some_and(|before: u32| before.abs_diff(value) == 1));
-                said.seen |= 1 << value;
-                (said.last, times, before) = (at, 1, Some(value));
+                run.count += times;
+                run.words += usize::from(s.tok(at).letters() || times > 1);
+                run.steps += usize::from(before.is_some_and(|before: u32| before.abs_diff(value) == 1));
+                run.seen |= 1 << value;
+                (run.last, times, before) = (at, 1, Some(value));
             } else if s.word_among(at, TIMES) {
                 times = if s.word_is(at, "double") { 2 } else { 3 };
             } else if !matches!(s.tok(at).mark, b',' | b'-' | b'.') {
@@ -137,7 +137,7 @@ impl Said {
             }
             at += 1;
         }
-        said
+        run
     }
 
     fn in_figures(&self) -> bool {
