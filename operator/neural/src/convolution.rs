@@ -12,6 +12,7 @@
 mod layers;
 mod member;
 mod network;
+mod path;
 mod pieces;
 mod runner;
 mod settings;

@@ -6,15 +6,14 @@ use std::ops::Range;
 
 use candle_core::{Device, Tensor};
 use lethe_core::NoteView;
-use lethe_kernel::{Buffer, Isa, exp_in_place};
+use lethe_kernel::{Isa, exp_in_place};
 use lethe_learn::TagSet;
 
 use super::layers::Layers;
+use super::path::Paths;
 use super::pieces::Pieces;
 use super::settings::{ConvolutionShape, slot};
 use crate::alone::alone;
-use crate::bucket::Bucket;
-use crate::crf::{Allowed, Crf};
 use crate::halves::Halves;
 use crate::model::Params;
 use crate::types::WordHasher;
@@ -30,7 +29,7 @@ pub(super) struct Runner {
     params: Params,
     pieces: Option<Halves>,
     layers: Layers,
-    crf: Crf,
+    paths: Paths,
     isa: Isa,
 }
 
@@ -60,21 +59,14 @@ impl Runner {
     ) -> candle_core::Result<Self> {
         let layers = Layers::new(shape, &params)?;
         params.0.truncate(slot::LAYERS);
-        let (isa, allowed, count) = (Isa::best(), Allowed::new(tags), tags.len());
         Ok(Self {
             shape: shape.clone(),
             tags: tags.clone(),
             params,
             pieces,
             layers,
-            isa,
-            crf: Crf::new(
-                isa,
-                &allowed,
-                &vec![0.0; count * count],
-                &vec![0.0; count],
-                &vec![0.0; count],
-            ),
+            isa: Isa::best(),
+            paths: Paths::new(tags),
         })
     }
 
@@ -102,44 +94,12 @@ impl Runner {
         if !scores.iter().all(|score| score.is_finite()) {
             return Err(candle_core::Error::msg("a score is not finite"));
         }
-        let tags = match self.greedy(&scores) {
-            Some(tags) => tags,
-            None => self.best_path(&scores),
-        };
+        let tags = self.paths.best(&scores);
         softmax(self.isa, &mut scores, self.tags.len());
         Ok(Tagged {
             tags,
             probabilities: scores,
         })
-    }
-
-    /// Returns the best tag of each token if the scheme allows their sequence: then it is the best path.
-    fn greedy(&self, scores: &[f32]) -> Option<Vec<u16>> {
-        let mut tags = Vec::with_capacity(scores.len() / self.tags.len());
-        let mut before = None;
-        for row in scores.chunks_exact(self.tags.len()) {
-            let top = row.iter().copied().fold(f32::MIN, f32::max);
-            let tag = row.iter().position(|score| *score == top)? as u16;
-            if !self.tags.may_follow(before, Some(tag)) {
-                return None;
-            }
-            before = Some(tag);
-            tags.push(tag);
-        }
-        self.tags.may_follow(before, None).then_some(tags)
-    }
-
-    /// Returns the sequence with the highest sum of scores that the scheme allows.
-    fn best_path(&self, scores: &[f32]) -> Vec<u16> {
-        let (count, width) = (self.tags.len(), self.crf.width());
-        let mut emitted = Buffer::zeros(scores.len() / count * width);
-        for (to, from) in emitted.chunks_exact_mut(width).zip(scores.chunks_exact(count)) {
-            to[..count].copy_from_slice(from);
-        }
-        let mut tags = Vec::new();
-        let bucket = Bucket::new(vec![scores.len() / count]);
-        self.crf.decode(&bucket, &mut emitted, &mut tags);
-        tags
     }
 
     /// Returns the input of some of a note's tokens.
