@@ -14,7 +14,7 @@ use fst::raw::Fst;
 
 use crate::entry::{Entry, EntryId};
 use crate::joint::begins_alike;
-use crate::key::SEPARATOR;
+use crate::key::{Key, SEPARATOR};
 use crate::list::{ListId, ListInfo, ListSet};
 use crate::matcher::{Cache, Matcher};
 use crate::near::NearIndex;
@@ -180,6 +180,24 @@ impl Dictionary {
     pub fn word(&self, word: &str) -> Entry<'_> {
         let found = self.step_first(word).and_then(|at| self.record(at));
         self.entry_of(EntryId(found.unwrap_or(NONE)), word)
+    }
+
+    /// Returns the entry of one or more words, in any case and with any accents; [`Entry::lists`] is empty for
+    /// an unknown one. Full stops and hyphens separate words like blanks.
+    ///
+    /// ```
+    /// use lethe_dictionaries::Dictionary;
+    ///
+    /// let dictionary = Dictionary::builtin();
+    /// let states = dictionary.list("us-states")?;
+    /// assert!(dictionary.phrase("new york").lists().contains(states));
+    /// # Ok::<(), lethe_dictionaries::UnknownList>(())
+    /// ```
+    pub fn phrase(&self, text: &str) -> Entry<'_> {
+        let key = Key::of(text);
+        let end = (key.folded.bytes()).try_fold(self.root(), |at, byte| self.step(at, byte));
+        let found = end.and_then(|at| self.record(at));
+        self.entry(found.unwrap_or(NONE), |form| form == key.exact)
     }
 
     /// Returns the entry of a single word by an earlier entry's id.

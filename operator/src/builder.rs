@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lethe_core::{Action, Carried, LabelSet, Plain, Propagation, Redactor};
+use lethe_core::{Action, Carried, LabelSet, Plain, Propagation, Redactor, Titles};
 use lethe_dictionaries::{Dictionary, LazyDictionary};
 use lethe_ensemble::{Bundle, OperatingPoint, Signers};
 use lethe_members::registry::MemberConfig;
@@ -124,7 +124,7 @@ impl EngineBuilder {
         let dictionary = bundle.dictionary.get();
         let digest = bundle.manifest.digest_at(self.operating_point);
         let labels = Arc::clone(&bundle.labels);
-        let (redactor, propagation) = match &policy {
+        let (redactor, propagation, titles) = match &policy {
             None if self.keys.is_some() => {
                 return Err(Error::Policy(
                     "`keys` is set without a policy, which would use them".to_owned(),
@@ -136,10 +136,13 @@ impl EngineBuilder {
                     Carried::default(),
                 ),
                 None,
+                None,
             ),
             Some(policy) => policy.build(&labels, &dictionary)?,
         };
-        let engine = bundle.into_engine(redactor).propagating(propagation);
+        let engine = (bundle.into_engine(redactor))
+            .propagating(propagation)
+            .with_titles(titles);
         Ok(Engine::new(engine, digest))
     }
 
@@ -204,13 +207,14 @@ impl ParsedPolicy {
         &self,
         labels: &Arc<LabelSet>,
         dictionary: &Arc<Dictionary>,
-    ) -> Result<(Redactor, Option<Propagation>), Error> {
+    ) -> Result<(Redactor, Option<Propagation>, Option<Titles>), Error> {
         let carried = carried_by_default(&self.file);
         let policy = Policy::build(&self.file, &self.origin, labels, dictionary, &carried)
             .map_err(|error| Error::Policy(error.to_string()))?;
         Ok((
             Redactor::by(policy.replacer, Carried::new(carried)),
             policy.propagation,
+            policy.titles,
         ))
     }
 }

@@ -107,6 +107,9 @@ impl DecidingRule {
 pub struct Decision {
     /// Bytes of the original note.
     pub span: Span,
+    /// The bytes at the beginning of the span that are the title of a name and not the name itself, if
+    /// [`Titles`](crate::Titles) extended it.
+    pub title: u32,
     /// The label.
     pub label: LabelId,
     /// The members that predicted it.
@@ -130,6 +133,7 @@ impl Decision {
     pub const fn new(span: Span, label: LabelId, members: MemberSet, score: f32) -> Self {
         Self {
             span,
+            title: 0,
             label,
             members,
             scores: Vec::new(),
@@ -139,6 +143,12 @@ impl Decision {
             rule: "",
             overruled: Vec::new(),
         }
+    }
+
+    /// Returns the span without the title before a name.
+    pub const fn value(&self) -> Span {
+        let (start, end) = (self.span.start() as u32, self.span.end() as u32);
+        Span::between(start + self.title, end)
     }
 
     /// Merges the next decision, which has the same label, into this one.

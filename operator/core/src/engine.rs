@@ -11,7 +11,7 @@ use crate::together::together;
 use crate::{
     Annotations, AuditBatch, BatchError, Carried, Combine, DecidingRule, Decision, Exemption, Hipaa, LabelId,
     LabelSet, Lookups, MemberSet, Merging, NoteBatch, NoteView, Outcome, Propagation, QuarantineCode,
-    Redacted, RedactedBatch, Redactor, Review, ReviewRule, Span, TagError, Tagger, ToolFailure,
+    Redacted, RedactedBatch, Redactor, Review, ReviewRule, Span, TagError, Tagger, Titles, ToolFailure,
     TrainedMembers, Unredacted,
 };
 
@@ -28,6 +28,7 @@ pub struct Engine {
     merging: Merging,
     exemption: Option<Exemption>,
     propagation: Option<Propagation>,
+    titles: Option<Titles>,
     review: ReviewRule,
     trained: TrainedMembers,
     redactor: Redactor,
@@ -83,6 +84,7 @@ impl Engine {
             merging,
             exemption: None,
             propagation: None,
+            titles: None,
             review: ReviewRule::default(),
             redactor,
         }
@@ -92,6 +94,12 @@ impl Engine {
     #[must_use]
     pub fn propagating(self, propagation: Option<Propagation>) -> Self {
         Self { propagation, ..self }
+    }
+
+    /// Extends decisions about names over the titles before them, if `titles` is given.
+    #[must_use]
+    pub fn with_titles(self, titles: Option<Titles>) -> Self {
+        Self { titles, ..self }
     }
 
     /// Exempts text that the structure of its message explains, if `exemption` is given.
@@ -250,6 +258,9 @@ impl Engine {
                     let all = decisions.len() + found.len();
                     batch.reserve(footprint.with(all).bytes()).map_err(code)?;
                     Propagation::add(&found, &mut decisions);
+                }
+                if let Some(titles) = &self.titles {
+                    titles.apply(note, &mut decisions);
                 }
                 footprint = footprint.with(decisions.len());
                 let seen = look(note, &predictions, &decisions, &explained);

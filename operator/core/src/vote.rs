@@ -167,6 +167,7 @@ impl Voting {
             let scores: Vec<f32> = votes.iter().map(|(_, a)| a.score).collect();
             Decision {
                 span: votes[0].1.span,
+                title: 0,
                 label: votes[0].1.label,
                 members: votes
                     .iter()

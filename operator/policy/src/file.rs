@@ -322,6 +322,12 @@ pub struct PolicyFile {
     // The digest covers the policy as TOML, which has the key under its first name.
     #[serde(default = "yes", rename(serialize = "sweep"), alias = "sweep")]
     pub propagate: bool,
+    /// Whether to redact titles and forms of address ("Dr.", "Mrs") together with the name that they stand
+    /// before. Exception: surrogates, which agree with the title, and kept names leave it as it is.
+    // Absent from the digest if it is off, so that a policy that does not have it keeps its digest.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(extend("default" = false))]
+    pub titles: bool,
     /// The action for labels that `labels` does not name. Exception: Lethe keeps `ORIGIN`, unless the mode is
     /// `custom`.
     #[serde(default = "tag")]
@@ -427,6 +433,7 @@ impl PolicyFile {
             language: english(),
             dates: None,
             propagate: yes(),
+            titles: false,
             default: tag(),
             labels: BTreeMap::new(),
             keep: BTreeMap::new(),
@@ -532,6 +539,14 @@ mod tests {
         assert_ne!(
             digest("mode = \"custom\""),
             digest("mode = \"custom\"\nsweep = false")
+        );
+        assert_eq!(
+            digest("mode = \"custom\""),
+            digest("mode = \"custom\"\ntitles = false")
+        );
+        assert_ne!(
+            digest("mode = \"custom\""),
+            digest("mode = \"custom\"\ntitles = true")
         );
     }
 }

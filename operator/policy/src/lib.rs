@@ -15,6 +15,7 @@ mod replacer;
 mod reveal;
 mod role;
 mod rules;
+mod titles;
 
 pub use authority::Authority;
 pub use erase::{Certainty, Patients, Traces, remove_codes};

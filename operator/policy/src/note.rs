@@ -23,6 +23,9 @@ pub(crate) struct Item<'a> {
     pub(crate) role: &'a Role,
     /// Its text.
     pub(crate) text: &'a str,
+    /// Its text without the title before a name. Equal values get equal codes and numbers, with and without a
+    /// title.
+    pub(crate) value: &'a str,
     /// The authority that assigned it, as the source names it; `None` for a span.
     pub(crate) authority: Option<&'a str>,
 }
@@ -211,7 +214,7 @@ impl<'a> Note<'a> {
     ) -> Result<(), VaultError> {
         let wanted: BTreeSet<_> = items
             .map(|(item, scope)| {
-                let value = plain(self.value(item.text));
+                let value = plain(self.value(item.value));
                 (item.label.name.as_str(), value, scope == Scope::Site)
             })
             .collect();
@@ -255,7 +258,7 @@ impl<'a> Note<'a> {
     /// Returns the vault's code for an item.
     pub(crate) fn code(&self, item: &Item<'a>) -> Option<Code> {
         self.codes
-            .get(&(item.label.name.as_str(), plain(self.value(item.text))))
+            .get(&(item.label.name.as_str(), plain(self.value(item.value))))
             .copied()
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lethe_core::{
     CarriedField, Hipaa, LabelId, LabelSet, NamesNobody, PatientKey, Propagation, ReplaceError, Replaced,
-    Replacement, Replacer, Subject,
+    Replacement, Replacer, Subject, Titles,
 };
 use lethe_dictionaries::Dictionary;
 use lethe_secrets::{IdCipher, KeyError, Keyring, ShiftRule, SqliteVault, Vault, VaultError};
@@ -22,6 +22,7 @@ use crate::note::{Item, Note};
 use crate::operators::{Operator, Parts, operator};
 use crate::role::{Role, roles};
 use crate::rules::check;
+use crate::titles::titles;
 
 /// A policy that was checked against the rules of its mode, with its keys read and its vault open.
 #[derive(Debug)]
@@ -30,6 +31,8 @@ pub struct Policy {
     pub replacer: Arc<PolicyReplacer>,
     /// Propagation to further occurrences, if the policy turns it on.
     pub propagation: Option<Propagation>,
+    /// The extension of names over their titles, if the policy turns it on.
+    pub titles: Option<Titles>,
     /// The rule that the output follows.
     pub mode: Mode,
     /// [`PolicyFile::digest`].
@@ -120,6 +123,7 @@ impl Policy {
             propagation: file
                 .propagate
                 .then(|| Propagation::new(labels, nobody(dictionary))),
+            titles: file.titles.then(|| titles(file, labels, dictionary)),
             mode: file.mode,
             digest: file.digest(),
             kept: (file.keep.iter())
@@ -276,6 +280,7 @@ impl PolicyReplacer {
         &'a self,
         label: LabelId,
         text: &'a str,
+        value: &'a str,
         authority: Option<&'a str>,
     ) -> (Item<'a>, &'a dyn Operator) {
         let place = usize::from(label.0);
@@ -283,6 +288,7 @@ impl PolicyReplacer {
             label: self.labels.label(label),
             role: &self.roles[place],
             text,
+            value,
             authority,
         };
         (item, self.operators[place].as_ref())
@@ -350,6 +356,7 @@ impl Replacer for PolicyReplacer {
             items.push(self.item(
                 decision.label,
                 decision.span.of(subject.note.text),
+                decision.value().of(subject.note.text),
                 subject.column,
             ));
         }
@@ -358,11 +365,12 @@ impl Replacer for PolicyReplacer {
                 .labels
                 .resolve(identifier.label)
                 .map_err(|_| ReplaceError::Failed)?;
-            items.push(self.item(label, identifier.value.expose(), identifier.authority.as_deref()));
+            let value = identifier.value.expose();
+            items.push(self.item(label, value, value, identifier.authority.as_deref()));
         }
         let values = items
             .iter()
-            .map(|(item, _)| (item.label.hipaa == Hipaa::Names, item.text));
+            .map(|(item, _)| (item.label.hipaa == Hipaa::Names, item.value));
         let mut note = Note::new(
             subject,
             self.missing,

@@ -112,7 +112,8 @@ pub(crate) fn subjects(wanted: &dyn Fn(&str) -> bool) -> anyhow::Result<Vec<Subj
         let redactor = Redactor::by(policy.replacer, Carried::new(Vec::new()));
         let merging = Merging::none(&bundle.labels);
         let whole = Engine::new(bundle.labels, bundle.members, bundle.combiner, merging, redactor)
-            .propagating(policy.propagation);
+            .propagating(policy.propagation)
+            .with_titles(policy.titles);
         all.push(engine(&format!("{folder}, {name}"), whole, 8));
     }
     all.retain(|subject| wanted(&subject.name));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use lethe_connectors::sink::Acknowledgement;
 use lethe_core::{
     Action, Carried, CarriedField, Engine, LabelSet, Merging, NoteTypes, Plain, Propagation, Redactor,
-    ReviewRule, VoteSpec, did_you_mean, fingerprint, hex,
+    ReviewRule, Titles, VoteSpec, did_you_mean, fingerprint, hex,
 };
 use lethe_dictionaries::{Dictionary, LazyDictionary, exemption};
 use lethe_ensemble::{Bundle, OperatingPoint, SIGNATURE, Signers, Versions};
@@ -108,6 +108,7 @@ pub(crate) struct RedactionConfig {
 struct Act {
     redactor: Redactor,
     propagation: Option<Propagation>,
+    titles: Option<Titles>,
     digest: String,
     mode: Option<&'static str>,
     kept: Option<String>,
@@ -270,6 +271,7 @@ impl EngineConfig {
                 engine
                     .exempting(Some(exemption(&dictionary)))
                     .propagating(act.propagation)
+                    .with_titles(act.titles)
                     .reviewing(self.review),
             ),
         })
@@ -363,7 +365,12 @@ impl EngineConfig {
             words: Arc::clone(dictionary),
             bundle: Some(digest),
             source_fingerprint,
-            engine: Arc::new(engine.propagating(act.propagation).reviewing(self.review)),
+            engine: Arc::new(
+                engine
+                    .propagating(act.propagation)
+                    .with_titles(act.titles)
+                    .reviewing(self.review),
+            ),
         })
     }
 
@@ -389,6 +396,7 @@ impl EngineConfig {
             return Ok(Act {
                 redactor: self.plain(labels)?,
                 propagation: None,
+                titles: None,
                 digest: plain(),
                 mode: None,
                 kept: None,
@@ -406,6 +414,7 @@ impl EngineConfig {
         Ok(Act {
             redactor: Redactor::by(policy.replacer, self.carried(Some(carried))),
             propagation: policy.propagation,
+            titles: policy.titles,
             digest: policy.digest,
             mode: Some(policy.mode.name()),
             kept: kept(&policy.kept),

@@ -104,3 +104,32 @@ impl Config {
         Ok(self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lethe_core::NoteBatch;
+
+    /// Returns a note as an engine of rules redacts it under a policy.
+    fn redacted(policy: &str, note: &str) -> String {
+        let members = "[engine]\nmembers = [{ kind = \"pattern\" }, { kind = \"context\" }]\n";
+        let text = format!("{members}[policy]\n{policy}\n");
+        let config = crate::config::load::parse(&text, "lethe.toml").unwrap();
+        let engine = config.engine.build().unwrap().engine;
+        let batch = NoteBatch::from_texts([note]).unwrap();
+        let outcome = engine.decide(&batch).remove(0);
+        engine.redact(&batch, 0, &outcome).unwrap().text
+    }
+
+    #[test]
+    fn a_title_goes_with_its_name_if_the_policy_says_so() {
+        let note = "Seen by Dr. Okafor. Mrs. Pellworth slept; OKAFOR and Dr. Okafor agree.";
+        assert_eq!(
+            redacted("mode = \"safe-harbor\"\ntitles = true", note),
+            "Seen by [DOCTOR]. [PATIENT] slept; [DOCTOR] and [DOCTOR] agree."
+        );
+        assert_eq!(
+            redacted("mode = \"safe-harbor\"", note),
+            "Seen by Dr. [DOCTOR]. Mrs. [PATIENT] slept; [DOCTOR] and Dr. [DOCTOR] agree."
+        );
+    }
+}

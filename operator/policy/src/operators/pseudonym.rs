@@ -39,7 +39,7 @@ pub(super) fn code<'a>(
     let name = item.label.name.as_str();
     let (code, key) = match codes {
         Codes::Hmac => (
-            note.pseudonyms(scope)?.code(name, &plain(note.value(item.text))),
+            note.pseudonyms(scope)?.code(name, &plain(note.value(item.value))),
             Some(Arc::from(note.keyring()?.current().id())),
         ),
         Codes::Vault => {

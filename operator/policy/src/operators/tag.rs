@@ -28,7 +28,7 @@ impl Operator for Tag {
         match self.numbered {
             None => Ok(tagged(item)),
             Some(Numbered::Note) => {
-                let number = note.number(name, item.text);
+                let number = note.number(name, item.value);
                 Ok(bare("tag", format!("[{name}-{number}]")))
             }
             Some(Numbered::Patient) => Ok(Replacement {

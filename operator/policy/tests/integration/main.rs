@@ -8,3 +8,4 @@ mod operators;
 mod properties;
 mod shipped;
 mod surrogates;
+mod titles;

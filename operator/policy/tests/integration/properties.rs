@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use common::{OLD, key_file, policy};
 use lethe_core::{
     Carried, Coordinates, Decision, LabelSet, MemberSet, NoteBatch, NoteEvent, Propagation, Record, Redacted,
-    Redactor, Sensitive, Span,
+    Redactor, Sensitive, Span, Titles,
 };
 use proptest::prelude::*;
 
@@ -91,7 +91,7 @@ impl Written {
     /// Returns the text and the decisions: each value once, and a second time if it has a second occurrence.
     fn note(&self) -> (String, Vec<Decision>) {
         let labels = LabelSet::i2b2_2014();
-        let (mut text, mut decisions) = (String::from("seen with "), Vec::new());
+        let (mut text, mut decisions) = (String::from("seen with Dr. "), Vec::new());
         for (value, again) in &self.0 {
             let (label, written) = value.written();
             let start = text.len();
@@ -117,8 +117,8 @@ impl Written {
     }
 }
 
-/// A redactor with propagation.
-struct Whole(Redactor, Propagation);
+/// A redactor with propagation, and with titles if its policy has them.
+struct Whole(Redactor, Propagation, Option<Titles>);
 
 impl Whole {
     fn new(toml: &str) -> Self {
@@ -126,6 +126,7 @@ impl Whole {
         Self(
             Redactor::by(policy.replacer, Carried::new(Vec::new())),
             policy.propagation.unwrap(),
+            policy.titles,
         )
     }
 
@@ -147,6 +148,9 @@ impl Whole {
         let batch = NoteBatch::from_records([Record::Note(event)]).unwrap();
         let mut decisions = found.to_vec();
         self.1.apply(batch.note(0), &mut decisions);
+        if let Some(titles) = &self.2 {
+            titles.apply(batch.note(0), &mut decisions);
+        }
         (self.0.redact_note(&batch, 0, &decisions).unwrap(), decisions)
     }
 }
@@ -179,6 +183,10 @@ fn policies(folder: &std::path::Path) -> Vec<(&'static str, Whole)> {
         (
             "numbered",
             all("safe-harbor", "action = \"tag\", numbered = \"note\"", year),
+        ),
+        (
+            "titles",
+            all("safe-harbor", "action = \"tag\"", "titles = true\n"),
         ),
         ("mask", all("safe-harbor", "action = \"mask\"", "")),
         ("remove", all("safe-harbor", "action = \"remove\"", "")),

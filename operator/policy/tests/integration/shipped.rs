@@ -38,11 +38,11 @@ fn the_digests_of_policies_that_are_shown_stay_what_they_are() {
         ),
         (
             "safe-harbor",
-            "c54085a4ed0230cc198458a2bcb11258bbbe65ca2e6dbd2bf57f3eee2555fcdc",
+            "12b3c12ce4fe7c1dbbfb9196c15cf70f0bde2203646e0875a3ed9ecbd4eac2ba",
         ),
         (
             "safe-harbor-linked",
-            "67c97ccb32f4131589f24a4ac296c63095f301563194ee4c58eee792c366fee7",
+            "504b432fec26d1907d71e31d4a2cbdfb987a089b75ea4a2ec7dfb355f340f7d2",
         ),
     ] {
         let text = std::fs::read_to_string(format!("{folder}/{name}.toml")).unwrap();

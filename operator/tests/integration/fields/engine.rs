@@ -27,7 +27,7 @@ static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
     let redactor = Redactor::by(policy.replacer, Carried::new(carried));
     let voting = Arc::new(Voting::default());
     let engine = Engine::new(Arc::clone(&labels), members.collect(), voting, merging, redactor);
-    engine.propagating(policy.propagation)
+    engine.propagating(policy.propagation).with_titles(policy.titles)
 });
 
 /// The output for one payload.

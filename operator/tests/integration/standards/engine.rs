@@ -36,6 +36,7 @@ fn build() -> Engine {
         redactor,
     )
     .propagating(policy.propagation)
+    .with_titles(policy.titles)
 }
 
 /// Returns a batch of payloads of one format, which keeps its messages.

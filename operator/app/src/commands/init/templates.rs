@@ -80,6 +80,7 @@ weekday = true # keep days of the week
 
 const TAGS: &str = "# The label of each identifier takes its place, such as [PATIENT]. This needs no key, and nobody can reverse it.
 mode = \"safe-harbor\"
+titles = true # titles go with the name: \"Dr. Ruiz\" becomes \"[DOCTOR]\"
 default = { action = \"tag\" } # add numbered = \"note\" for [PATIENT-1], [PATIENT-2]
 ";
 
