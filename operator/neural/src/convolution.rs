@@ -9,6 +9,7 @@
 //! candle computes the layers and their gradients, on the calling thread. Each window of a note is computed
 //! alone, so that its spans and scores are the same in every batch.
 
+mod folded;
 mod layers;
 mod member;
 mod network;

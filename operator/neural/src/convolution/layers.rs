@@ -3,6 +3,7 @@
 
 use candle_core::{DType, Device, Result, Tensor, Var};
 
+use super::folded::{Bias, Folded};
 use super::settings::{ConvolutionShape, slot};
 use crate::model::{Params, Tensor as Matrix};
 
@@ -14,6 +15,15 @@ pub(super) struct Layers {
     input: Tensor,
     convolutions: Vec<Tensor>,
     tags: Tensor,
+    /// The same for running, which takes no gradient; nothing in training.
+    running: Option<Running>,
+}
+
+/// The layers' weights without their biases, and what adds those.
+struct Running {
+    input: (Tensor, Bias),
+    convolutions: Vec<Folded>,
+    tags: (Tensor, Bias),
 }
 
 /// The gaps and the dropout of a training step.
@@ -30,7 +40,19 @@ impl Layers {
     /// Takes the weights from the parameters.
     pub(super) fn new(shape: &ConvolutionShape, params: &Params) -> Result<Self> {
         let tensors = params.0[slot::LAYERS..].iter().map(tensor);
-        Self::of(shape, &tensors.collect::<Result<Vec<_>>>()?)
+        let mut layers = Self::of(shape, &tensors.collect::<Result<Vec<_>>>()?)?;
+        let parted = |layer: &Tensor, relu| -> Result<(Tensor, Bias)> {
+            Ok((layer.narrow(0, 0, layer.dim(0)? - 1)?, Bias::of(layer, relu)?))
+        };
+        let folded = layers.convolutions.iter().zip(&layers.dilations);
+        layers.running = Some(Running {
+            input: parted(&layers.input, true)?,
+            convolutions: folded
+                .map(|(layer, &dilation)| Folded::new(layer, dilation))
+                .collect::<Result<_>>()?,
+            tags: parted(&layers.tags, false)?,
+        });
+        Ok(layers)
     }
 
     /// Takes the weights as variables, which are returned in the order of the parameters from the first layer
@@ -53,7 +75,22 @@ impl Layers {
             input: layer()?,
             convolutions: shape.dilations.iter().map(|_| layer()).collect::<Result<_>>()?,
             tags: layer()?,
+            running: None,
         })
+    }
+
+    /// Returns the scores of tags before softmax for one sequence, a row per token.
+    pub(super) fn run(&self, input: &Tensor) -> Result<Tensor> {
+        let Some(running) = &self.running else {
+            return self.scores(input, None);
+        };
+        let affine =
+            |rows: &Tensor, (weights, bias): &(Tensor, Bias)| rows.matmul(weights)?.apply_op1_no_bwd(bias);
+        let mut h = affine(input, &running.input)?;
+        for convolution in &running.convolutions {
+            h = convolution.apply(&h)?;
+        }
+        affine(&h, &running.tags)
     }
 
     /// Returns the scores of tags before softmax, a row per token. In training, the input may have several
@@ -88,4 +125,37 @@ fn affine(columns: &[&Tensor], weights: &Tensor) -> Result<Tensor> {
 
 fn tensor(matrix: &Matrix) -> Result<Tensor> {
     Tensor::from_slice(&matrix.data, (matrix.rows, matrix.columns), &Device::Cpu)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::convolution::settings::Convolutional;
+    use crate::rng::Rng;
+
+    #[test]
+    fn running_gives_the_scores_of_training() {
+        let shape = Convolutional::default().architecture;
+        let mut params = shape.random(9, 4);
+        let mut rng = Rng::new(&[7]);
+        for tensor in &mut params.0[slot::LAYERS..] {
+            tensor
+                .data
+                .iter_mut()
+                .for_each(|x| *x += 0.1 * (rng.unit() - 0.5));
+        }
+        let layers = Layers::new(&shape, &params).unwrap();
+        for rows in [1, 2, 3, 7, 40] {
+            let input: Vec<f32> = (0..rows * shape.inputs()).map(|_| rng.unit() - 0.5).collect();
+            let input = Tensor::from_vec(input, (rows, shape.inputs()), &Device::Cpu).unwrap();
+            let one = layers.run(&input).unwrap().to_vec2::<f32>().unwrap();
+            let other = layers.scores(&input, None).unwrap().to_vec2::<f32>().unwrap();
+            for (one, other) in one.iter().flatten().zip(other.iter().flatten()) {
+                assert!(
+                    (one - other).abs() <= 1e-4 * other.abs().max(1.0),
+                    "{one} {other}"
+                );
+            }
+        }
+    }
 }

@@ -87,7 +87,7 @@ impl Runner {
         let input = self.input(note, read.clone());
         let mut scores = alone(|| {
             let input = Tensor::from_vec(input, (read.len(), self.shape.inputs()), &Device::Cpu)?;
-            let scores = self.layers.scores(&input, None)?;
+            let scores = self.layers.run(&input)?;
             let scores = scores.narrow(0, window.start - read.start, window.len())?;
             scores.contiguous()?.flatten_all()?.to_vec1::<f32>()
         })?;

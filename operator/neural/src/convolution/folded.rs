@@ -1,0 +1,108 @@
+//! Steps of the layers that candle has no operation for: it would copy every row three times to put neighbours
+//! side by side, which takes longer than to multiply them.
+
+use candle_core::{CpuStorage, CustomOp1, CustomOp2, Error, Layout, Result, Shape, Tensor};
+
+/// A convolution for running: its weights side by side, so that one product has what each token gives to the
+/// token ahead, to itself and to the token behind.
+pub(super) struct Folded {
+    /// A row per channel, with the weights for the token before, the token itself and the token after.
+    weights: Tensor,
+    sum: Neighbours,
+}
+
+impl Folded {
+    /// Reorders a convolution's weights, whose last row is its bias.
+    pub(super) fn new(weights: &Tensor, dilation: usize) -> Result<Self> {
+        let channels = weights.dim(1)?;
+        let parts = [0, 1, 2].map(|part| weights.narrow(0, part * channels, channels));
+        let [before, own, after] = parts;
+        Ok(Self {
+            weights: Tensor::cat(&[before?, own?, after?], 1)?,
+            sum: Neighbours {
+                bias: weights.get(3 * channels)?.to_vec1()?,
+                dilation,
+            },
+        })
+    }
+
+    /// Returns `h + relu([h(t-d), h(t), h(t+d)] W + b)`, a row per token.
+    pub(super) fn apply(&self, h: &Tensor) -> Result<Tensor> {
+        h.apply_op2_no_bwd(&h.matmul(&self.weights)?, &self.sum)
+    }
+}
+
+struct Neighbours {
+    bias: Vec<f32>,
+    dilation: usize,
+}
+
+impl CustomOp2 for Neighbours {
+    fn name(&self) -> &'static str {
+        "neighbours"
+    }
+
+    fn cpu_fwd(
+        &self,
+        rows: &CpuStorage,
+        rows_layout: &Layout,
+        given: &CpuStorage,
+        given_layout: &Layout,
+    ) -> Result<(CpuStorage, Shape)> {
+        let channels = self.bias.len();
+        let (rows, given) = (numbers(rows, rows_layout)?, numbers(given, given_layout)?);
+        let given: Vec<&[f32]> = given.chunks_exact(3 * channels).collect();
+        let mut out = rows.to_vec();
+        for (t, row) in out.chunks_exact_mut(channels).enumerate() {
+            let mut sum = self.bias.clone();
+            let before = t.checked_sub(self.dilation).map(|at| &given[at][..channels]);
+            let after = given.get(t + self.dilation).map(|row| &row[2 * channels..]);
+            let own = Some(&given[t][channels..2 * channels]);
+            for part in [before, own, after].into_iter().flatten() {
+                sum.iter_mut().zip(part).for_each(|(sum, x)| *sum += x);
+            }
+            row.iter_mut().zip(&sum).for_each(|(x, sum)| *x += sum.max(0.0));
+        }
+        Ok((CpuStorage::F32(out), rows_layout.shape().clone()))
+    }
+}
+
+/// Adds a bias to every row, and takes the positive part if `relu`.
+pub(super) struct Bias {
+    bias: Vec<f32>,
+    relu: bool,
+}
+
+impl Bias {
+    /// Reads the bias from the last row of a layer's weights.
+    pub(super) fn of(weights: &Tensor, relu: bool) -> Result<Self> {
+        let bias = weights.get(weights.dim(0)? - 1)?.to_vec1()?;
+        Ok(Self { bias, relu })
+    }
+}
+
+impl CustomOp1 for Bias {
+    fn name(&self) -> &'static str {
+        "bias"
+    }
+
+    fn cpu_fwd(&self, rows: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+        let least = if self.relu { 0.0 } else { f32::MIN };
+        let mut out = numbers(rows, layout)?.to_vec();
+        for row in out.chunks_exact_mut(self.bias.len()) {
+            row.iter_mut()
+                .zip(&self.bias)
+                .for_each(|(x, bias)| *x = (*x + bias).max(least));
+        }
+        Ok((CpuStorage::F32(out), layout.shape().clone()))
+    }
+}
+
+/// Returns the numbers of a tensor whose rows lie one after the other.
+fn numbers<'s>(storage: &'s CpuStorage, layout: &Layout) -> Result<&'s [f32]> {
+    const OP: &str = "a step of the convolutional network";
+    let (start, end) = layout
+        .contiguous_offsets()
+        .ok_or(Error::RequiresContiguous { op: OP })?;
+    Ok(&storage.as_slice()?[start..end])
+}
