@@ -36,8 +36,8 @@ MESSAGES, SEED = 1500, 3
 ARTICLES = ("wikigold", "gum_open", "crossner", "litbank", "sgd_customer")
 # Clinical text without labels: so many documents, of those that name no institution and no place.
 NAMELESS, LONGEST = 1500, 4000
-# Abstracts that votes are chosen on.
-CHOSEN = 100
+# Abstracts that votes are chosen on, and how often each is repeated beside the notes.
+CHOSEN, COPIES = 100, 5
 # Labels that are the project's own.
 GIVEN = {"DOCTOR", "HOSPITAL", "CITY", "STREET", "PHONE", "DATE", "LOCATION-OTHER"}
 PLACE_LABELS = {"CITY", "STATE", "COUNTRY", "HOSPITAL", "ORGANIZATION"}
@@ -184,8 +184,12 @@ def mark(found, prepared, part):
     random.Random(SEED).shuffle(messages)
     random.Random(SEED).shuffle(nameless)
     random.Random(SEED).shuffle(abstracts)
-    chosen = abstracts[:CHOSEN]
-    print("\n".join(chosen if part == "choose" else articles + messages[:MESSAGES] + abstracts[CHOSEN:] + nameless[:NAMELESS]))
+    if part == "train":
+        print("\n".join(articles + messages[:MESSAGES] + abstracts[CHOSEN:] + nameless[:NAMELESS]))
+        return
+    for document in map(json.loads, abstracts[:CHOSEN]):
+        for copy in range(COPIES):
+            print(json.dumps(document | {"doc_id": f"{document['doc_id']}-{copy}"}, ensure_ascii=False))
 
 
 if __name__ == "__main__":

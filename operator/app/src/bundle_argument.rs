@@ -204,7 +204,7 @@ mod tests {
         for named in ["en-clinical", "en-clinical/crf"] {
             let why = model_argument(Path::new(named)).unwrap_err().to_string();
             assert!(
-                why.contains("en-clinical/lstm-l") && why.contains("en-clinical/ssvm"),
+                why.contains("en-clinical/lstm-crf-l") && why.contains("en-clinical/ssvm"),
                 "{why}"
             );
             assert!(!why.contains("known"), "a rule is no model: {why}");

@@ -130,7 +130,7 @@ fn a_person_sees_that_it_runs_what_went_through_and_how_far_each_partition_is() 
     let shown = browser.value(SHOWN);
     let shown = shown.as_str().unwrap();
     for words in [
-        "Members: lstm-crf-l, lstm-l, ssvm",
+        "Members: lstm-crf-l, ssvm, cnn",
         "Bundle ",
         "Policy ",
         "redacted spans per thousand recent tokens",
