@@ -36,7 +36,7 @@ fn a_built_in_bundle_is_shown_by_its_name_and_an_unknown_one_with_the_names_that
     }
     let json = shown("en-clinical");
     assert_eq!(json["labels"]["id"], "i2b2-2014");
-    assert_eq!(json["members"][2]["model"]["kind"], "ssvm");
+    assert_eq!(json["members"][1]["model"]["kind"], "ssvm");
     for arguments in [
         vec!["bundle", "show", "en-clincal"],
         vec!["annotate", "--bundle", "en-clincal"],
