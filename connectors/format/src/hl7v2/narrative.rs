@@ -164,7 +164,8 @@ impl<'a> Narrative<'a> {
             match n {
                 2 | 5 | 9 => {
                     let text = draft.codec.text(component)?;
-                    if !text.is_empty() {
+                    // The note has no white space at its ends, so that a line break alone would come back as nothing.
+                    if !text.trim().is_empty() {
                         if !std::mem::replace(&mut begun, true) {
                             self.begin(group);
                         }
