@@ -36,7 +36,7 @@ MESSAGES, SEED = 1500, 3
 ARTICLES = ("wikigold", "gum_open", "crossner", "litbank", "sgd_customer")
 # Clinical text without labels: so many documents, of those that name no institution and no place.
 NAMELESS, LONGEST = 1500, 4000
-# Abstracts that votes are chosen on, and how often each is repeated beside the notes.
+# Abstracts that votes are chosen on, and how often each is repeated.
 CHOSEN, COPIES = 100, 5
 # Labels that are the project's own.
 GIVEN = {"DOCTOR", "HOSPITAL", "CITY", "STREET", "PHONE", "DATE", "LOCATION-OTHER"}
