@@ -187,9 +187,11 @@ pub(crate) fn code(s: &Scan<'_>, i: usize, out: &mut Hits) {
     let letters = solid.iter().filter(|char| char.is_ascii_uppercase()).count();
     let asked = is_asked_for(s, i, out);
     let is_postcode = is_british(solid) || is_canadian(solid) || asked && is_british_form(solid);
-    if is_postcode {
+    if is_stage(solid) {
+        // "T2N1M0" has the form of a Canadian postal code.
+    } else if is_postcode {
         out.push(i, last, Kind::Zip, 0.9, "zip.spoken");
-    } else if length > NUMBER && letters >= 2 && length - letters >= 3 && !is_stage(solid) {
+    } else if length > NUMBER && letters >= 2 && length - letters >= 3 {
         out.push(i, last, Kind::Id, 0.75, "id.spoken-code");
     }
     out.spoken_end = last + 1;

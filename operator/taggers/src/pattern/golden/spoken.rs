@@ -75,6 +75,8 @@ pub(super) const SPOKEN: &[Case] = &[
         &[("R Q four four one two", "IDNUM")],
     ),
     ("T two N one M zero, G two P one A zero L one", &[]),
+    ("staged as T two N one M zero", &[]),
+    ("she is G two P one A zero", &[]),
     (
         "live at thirty-six eighty Maple Road, and",
         &[("thirty-six eighty Maple Road", "STREET")],
