@@ -11,6 +11,7 @@ printf '%s\n' '{"doc_id": "a", "text": "Dr. Orla Penhallow called."}' '{"doc_id"
 echo '{"doc_id": "a", "spans": [{"start": 4, "end": 18, "label": "PERSON"}]}' >spans.jsonl
 printf 'T1\tPERSON 4 18\tOrla Penhallow\n' >brat/first.ann
 printf '[engine]\nbundle = "en-fast"\n' >lethe.toml
+cp -r "$DOCS"/../models/de-clinical .
 printf 'mode = "custom"\ndefault = { action = "tag" }\n' >policy.toml
 
 # Counts, agreement, and the first differences.
@@ -20,4 +21,6 @@ lethe compare --other presidio.json --map ORGANIZATION=HOSPITAL,NRP= --examples 
 # A page with each difference in its context, and all differences as JSON lines. Notes that the other tool left out count as empty.
 lethe compare --other spans.jsonl --missing empty --html differences.html --differences differences.jsonl notes.jsonl
 lethe compare --other spans.jsonl --format jsonl --offsets utf16 --notes-format jsonl --missing empty --bundle en-clinical --operating-point recall notes.jsonl
+# All notes by the English one of two bundles.
+lethe compare --other spans.jsonl --missing empty --lang en --bundle en=en-fast --bundle de=de-clinical/ notes.jsonl
 lethe compare --other brat/ -c lethe.toml --policy policy.toml --glob 'first*' --resamples 500 --seed 7 --json notes/ > comparison.json

@@ -14,11 +14,15 @@ printf '%s\n' '{"doc_id": "n1", "text": "Seen by Dr. Orla Penhallow on 03/14/202
   '{"doc_id": "n2", "text": "Call (612) 555-0142. No fever.", "ward": "7B"}' >notes.jsonl
 printf 'MSH|^~\\&|EHR|HOSP|LETHE|HOSP|20260314120000||MDM^T02|MSG1|P|2.5\rPID|1||4471920^^^HOSP^MR||Quayle^Marlo||19720303|M\rTXA|1|PN|TX|20260314\rOBX|1|TX|NOTE||Dr. Orla Penhallow called.||||||F\r' >messages.hl7
 printf '[engine]\nbundle = "en-fast"\n' >lethe.toml
+cp -r "$DOCS"/../models/de-clinical .
 
 # A note, to standard output.
 lethe redact note.txt
 # From standard input, under a policy.
 lethe redact --policy policy.toml --bundle en-clinical --operating-point recall - < note.txt > redacted.txt
+# Notes in several languages: each note is redacted by the bundle of its language, or all by one of them.
+lethe redact --lang auto --bundle en=en-clinical --bundle de=de-clinical/ note.txt
+lethe redact --lang en --bundle en=en-clinical --bundle de=de-clinical/ note.txt
 # One input by name, to one output.
 lethe redact --input note.txt --output note-redacted.txt
 # A folder and an archive, with the same tree in another folder. Run again, it redacts only what is new or changed.
@@ -46,10 +50,14 @@ lethe show --bundle en-fast --operating-point recall note.txt --json > shown.jso
 lethe explain Penhallow note.txt
 lethe explain -c lethe.toml --policy policy.toml 'Orla Penhallow' note.txt
 lethe explain --bundle en-clinical --operating-point recall --format text --json aspirin - < note.txt > why.json
+# Which language was found?
+lethe show --lang auto --bundle en=en-fast --bundle de=de-clinical/ note.txt
+lethe explain --lang auto --bundle en=en-fast --bundle de=de-clinical/ aspirin note.txt
 
 # The notes with their spans, for other programs.
 lethe annotate --input notes.jsonl --output found.jsonl
 lethe annotate --explain --offsets byte --bundle en-clinical --input notes.jsonl --output found.jsonl
+lethe annotate --lang auto --bundle en=en-fast --bundle de=de-clinical/ --input notes.jsonl --output found.jsonl
 lethe annotate --member en-clinical/ssvm --input notes.jsonl --output ssvm.jsonl
 lethe annotate -c lethe.toml --input letters/ --output letters.jsonl
 

@@ -2,6 +2,7 @@
 
 cp "$DOCS"/policies/safe-harbor.toml policy.toml
 printf '[engine]\nbundle = "en-fast"\n' >lethe.toml
+cp -r "$DOCS"/../models/de-clinical .
 openssl rand -hex 32 >tokens
 # certificate NAME OPTION...
 certificate() {
@@ -35,6 +36,10 @@ stop
 # For other machines: over TLS, with tokens.
 lethe serve -c lethe.toml --listen 127.0.0.1:$PORT --token-file tokens --tls-cert server.pem --tls-key server.key &
 answers --cacert server.pem https://127.0.0.1:$PORT/health
+stop
+# Each note by the bundle of its language.
+lethe serve --lang auto --bundle en=en-fast --bundle de=de-clinical/ --language en,de --listen 127.0.0.1:$PORT &
+answers http://127.0.0.1:$PORT/health
 stop
 # With certificates of clients, and limits.
 lethe serve --bundle en-clinical --operating-point recall --listen 127.0.0.1:$PORT --client-ca clients.pem --tls-cert server.pem --tls-key server.key --threads 2 --concurrency 64 --language en --max-body-bytes 1048576 --body-memory-mib 64 --body-seconds 5 --request-seconds 10 &

@@ -17,14 +17,13 @@ mod shell;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
-use lethe_ensemble::OperatingPoint;
 
 pub(crate) use adapt::{
     AdaptCommand, CorrectionsArgs, FineTuneArgs, IncrementalArgs, MergeArgs, SelfTrainArgs, Unit,
 };
 pub(crate) use bundle::{BundleCommand, CreateArgs, ExportArgs, ShowArgs, SwapArgs};
 pub(crate) use compare::{CompareToolArgs, MissingNotes};
-pub(crate) use engine::EngineArgs;
+pub(crate) use engine::{BundleArgs, EngineArgs};
 pub(crate) use ensemble::{
     CompareArgs, EnsembleCommand, ExportOffsetsArgs, FitArgs, Method, ObjectiveArgs, PredictionArgs,
     PruneArgs, PublishArgs, RollBackArgs, VersionsArgs,
@@ -345,7 +344,7 @@ pub(crate) struct AnnotateArgs {
     pub(crate) config: Option<PathBuf>,
     /// Annotate with only this member and unchanged spans: the folder of a trained model, BUNDLE/MEMBER, a rule such as
     /// `gazetteer`, or a TOML file with the keys of any member
-    #[arg(long, value_name = "MEMBER", conflicts_with = "config")]
+    #[arg(long, value_name = "MEMBER", conflicts_with_all = ["config", "bundle", "operating_point"])]
     pub(crate) member: Option<PathBuf>,
     /// The label set of that member; by default a model's own, else `i2b2-2014`
     #[arg(long, value_name = "SET", requires = "member")]
@@ -353,13 +352,8 @@ pub(crate) struct AnnotateArgs {
     /// The dictionary of that member, a file of `lethe dictionary build`; by default the built-in one
     #[arg(long, value_name = "FILE", requires = "member")]
     pub(crate) dictionary: Option<PathBuf>,
-    /// Use the members, vote and labels of a bundle: the name of a built-in one, or its folder
-    #[arg(long, value_name = "BUNDLE", conflicts_with_all = ["config", "member"])]
-    pub(crate) bundle: Option<PathBuf>,
-    /// Let the bundle's vote weigh recall against precision as this operating point does: `recall` (the default), `balanced` or
-    /// `precision`
-    #[arg(long, value_name = "POINT", conflicts_with_all = ["config", "member"])]
-    pub(crate) operating_point: Option<OperatingPoint>,
+    #[command(flatten)]
+    pub(crate) bundles: BundleArgs,
     /// JSON lines, each with a note under `text`, or a folder of such or of .txt files; `-` for standard
     /// input
     #[arg(long, value_name = "FILE", default_value = "-")]

@@ -31,6 +31,12 @@ impl MemberSet {
         self.0 == 0
     }
 
+    /// Returns the same members where `first` others come before them.
+    #[must_use]
+    pub(crate) const fn after(self, first: usize) -> Self {
+        Self(self.0 << first)
+    }
+
     /// Returns the members, in order.
     pub fn iter(self) -> impl Iterator<Item = usize> {
         let mut rest = self.0;
@@ -149,6 +155,14 @@ impl Decision {
     pub const fn value(&self) -> Span {
         let (start, end) = (self.span.start() as u32, self.span.end() as u32);
         Span::between(start + self.title, end)
+    }
+
+    /// Numbers the members as those of an engine that has `first` others before them.
+    pub(crate) fn renumber(&mut self, first: usize) {
+        self.members = self.members.after(first);
+        for overruled in &mut self.overruled {
+            overruled.members = overruled.members.after(first);
+        }
     }
 
     /// Merges the next decision, which has the same label, into this one.

@@ -5,7 +5,7 @@
 
 use lethe_text::PlainForm;
 
-use crate::engine::tag_isolated;
+use crate::ensemble::tag_isolated;
 use crate::footprint::Footprint;
 use crate::{Annotation, AnnotationError, Annotations, BatchError, NoteBatch, QuarantineCode, Span, Tagger};
 

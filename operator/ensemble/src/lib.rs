@@ -9,6 +9,7 @@ mod dual;
 mod fitted;
 #[cfg(test)]
 mod invented;
+mod language;
 pub mod leak;
 mod objective;
 mod prediction_set;
@@ -31,6 +32,7 @@ pub use bundle::{
 pub use candidates::{Candidate, FitError, candidates, evaluate};
 pub use cost::{Cost, Costs};
 pub use fitted::{Fitted, FittedError};
+pub use language::{ByLanguage, DETECTION_VERSION, NoteLanguage, UnknownLanguage};
 pub use lethe_members::{Brier, Probabilistic, Weight, Weighted, WeightedError};
 pub use objective::{Floor, Measure, Objective, ObjectiveError, Standing};
 pub use prediction_set::{PredictionError, PredictionSet};

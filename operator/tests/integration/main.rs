@@ -29,6 +29,7 @@ mod fine_tune;
 mod ids;
 mod incremental;
 mod inspect_topic;
+mod languages;
 mod learning;
 mod looking;
 mod message_files;

@@ -30,11 +30,9 @@ pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<()> {
             )?
         }
         None => {
-            let (config, bundle) = (args.config.clone(), args.bundle.clone());
             built(&EngineArgs {
-                config,
-                bundle,
-                operating_point: args.operating_point,
+                config: args.config.clone(),
+                bundles: args.bundles.clone(),
                 policy: None,
             })?
             .engine

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::cli::EngineArgs;
-use crate::config::{BuiltEngine, Config, EngineConfig, load};
+use crate::config::{BuiltEngine, Config, load};
 use crate::interrupt::{self, interrupted};
 
 /// Documents per chunk of work.
@@ -38,16 +38,12 @@ pub(crate) fn built(args: &EngineArgs) -> anyhow::Result<BuiltEngine> {
     Ok(built)
 }
 
-/// Returns the configuration of a file, or the default one with a bundle, and with the policy of the command line.
+/// Returns the configuration of a file, or the default one with the bundles, and with the policy of the command line.
 pub(crate) fn configured(args: &EngineArgs) -> anyhow::Result<Config> {
     let config = match &args.config {
         Some(path) => load(path)?,
         None => Config {
-            engine: EngineConfig {
-                bundle: args.bundle.clone(),
-                operating_point: args.operating_point,
-                ..EngineConfig::default()
-            },
+            engine: args.bundles.engine()?,
             ..Config::default()
         },
     };

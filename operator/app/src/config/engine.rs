@@ -10,7 +10,7 @@ use lethe_core::{
     ReviewRule, Titles, VoteSpec, did_you_mean, fingerprint, hex,
 };
 use lethe_dictionaries::{Dictionary, LazyDictionary, exemption};
-use lethe_ensemble::{Bundle, OperatingPoint, SIGNATURE, Signers, Versions};
+use lethe_ensemble::{NoteLanguage, OperatingPoint};
 use lethe_members::registry::{MemberConfig, RuleConfig, default_rules, labels_of};
 use lethe_members::union_rules::unite;
 use lethe_policy::carried_by_default;
@@ -20,7 +20,6 @@ use serde::{Deserialize, Serialize};
 use super::PolicySource;
 use super::paths::Written;
 use super::union_rules::{refused, rule_identities};
-use crate::bundle_argument::bundle;
 use crate::exit::usage;
 
 /// The members, their combination and the redaction.
@@ -33,7 +32,17 @@ pub(crate) struct EngineConfig {
     #[serde(skip_serializing)]
     #[schemars(extend("examples" = ["en-clinical", "/var/lib/lethe/bundle"]))]
     pub(crate) bundle: Option<PathBuf>,
-    /// How the bundle's vote weighs recall against precision, if the bundle has that operating point: `recall`
+    /// One bundle a language, instead of `bundle`: each note is decided by the bundle of its language, which is
+    /// found in its text. Keys are codes of ISO 639-1; the bundles must have the same label set.
+    #[serde(skip_serializing)]
+    #[schemars(extend("examples" = [{ "de": "/opt/lethe/de-clinical", "en": "en-clinical" }]))]
+    pub(crate) languages: BTreeMap<NoteLanguage, PathBuf>,
+    /// The language of notes whose text does not show it, such as very short ones. With `languages` it must be one
+    /// of them. Default: `en`, if that is one of them.
+    #[serde(skip_serializing)]
+    #[schemars(extend("examples" = ["de"]))]
+    pub(crate) fallback_language: Option<NoteLanguage>,
+    /// How a bundle's vote weighs recall against precision, if the bundle has that operating point: `recall`
     /// (the default) leaves the fewest identifiers, `balanced` and `precision` redact fewer words too many.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["balanced"]))]
@@ -105,14 +114,14 @@ pub(crate) struct RedactionConfig {
 }
 
 /// What is done to what is found.
-struct Act {
-    redactor: Redactor,
-    propagation: Option<Propagation>,
-    titles: Option<Titles>,
-    digest: String,
-    mode: Option<&'static str>,
-    kept: Option<String>,
-    derivation: Option<u32>,
+pub(super) struct Act {
+    pub(super) redactor: Redactor,
+    pub(super) propagation: Option<Propagation>,
+    pub(super) titles: Option<Titles>,
+    pub(super) digest: String,
+    pub(super) mode: Option<&'static str>,
+    pub(super) kept: Option<String>,
+    pub(super) derivation: Option<u32>,
 }
 
 /// An engine, and what it was made of, for the output's footers.
@@ -135,7 +144,8 @@ pub(crate) struct BuiltEngine {
     pub(crate) derivation: Option<u32>,
     /// The dictionary.
     pub(crate) words: Arc<Dictionary>,
-    /// The digest of the bundle, if it is one's.
+    /// The digest of the bundle, if it is one's; of several languages those of each, with what else decides which
+    /// bundle a note gets.
     pub(crate) bundle: Option<String>,
     /// What [`EngineConfig::source_fingerprint`] said before it was built.
     pub(crate) source_fingerprint: String,
@@ -167,23 +177,6 @@ impl BuiltEngine {
 }
 
 impl EngineConfig {
-    /// Changes whenever the files that the engine is built from do: the current version of a bundle, a dictionary.
-    pub(crate) fn source_fingerprint(&self) -> String {
-        let versions = self.bundle.as_deref().and_then(Versions::of);
-        let version = versions.as_ref().and_then(|versions| versions.current().ok());
-        let look = |path: &Path| {
-            let file = std::fs::metadata(path).ok();
-            file.map(|file| (file.len(), file.modified().ok()))
-        };
-        let dictionary = self.dictionary.as_deref().and_then(look);
-        // A version that was not trusted may be signed later.
-        let signature = match (&self.signed_by, &versions, &version) {
-            (Some(_), Some(versions), Some(version)) => look(&versions.path(version).join(SIGNATURE)),
-            _ => None,
-        };
-        format!("{version:?} {dictionary:?} {signature:?}")
-    }
-
     /// The dictionary.
     ///
     /// # Errors
@@ -204,13 +197,13 @@ impl EngineConfig {
     pub(crate) fn build(&self) -> anyhow::Result<BuiltEngine> {
         let source_fingerprint = self.source_fingerprint();
         self.check_bundle_alone()?;
-        let decider = self.decider()?;
-        if let Some(folder) = &decider {
-            lethe_bundles::prepare(folder);
+        let deciders = self.deciders()?;
+        for decider in &deciders {
+            lethe_bundles::prepare(&decider.folder);
         }
         let dictionary = self.dictionary()?;
-        if let Some(folder) = decider {
-            return self.bundled(&folder, &dictionary, source_fingerprint);
+        if !deciders.is_empty() {
+            return self.bundled(&deciders, &dictionary, source_fingerprint);
         }
         let dictionary = dictionary.get();
         if self.signed_by.is_some() {
@@ -277,116 +270,8 @@ impl EngineConfig {
         })
     }
 
-    /// Whether the built-in bundle decides because nothing else is named.
-    pub(super) fn runs_default_bundle(&self) -> bool {
-        self.bundle.is_none() && matches!(self.decider(), Ok(Some(_)))
-    }
-
-    /// The bundle that decides, if one does.
-    fn decider(&self) -> anyhow::Result<Option<PathBuf>> {
-        let labels = self.labels.as_deref().unwrap_or("i2b2-2014");
-        let own = labels != "i2b2-2014" || self.members.is_some() || self.pass_through || self.vote.is_some();
-        match &self.bundle {
-            Some(named) => {
-                let folder = bundle(named).map_err(|error| usage(format!("key `engine.bundle`: {error}")))?;
-                Ok(Some(folder))
-            }
-            None if own => Ok(None),
-            None => Ok(lethe_bundles::folder(lethe_bundles::DEFAULT)),
-        }
-    }
-
-    /// Refuses a bundle with settings that it has itself.
-    fn check_bundle_alone(&self) -> anyhow::Result<()> {
-        let others = [
-            ("labels", self.labels.is_some()),
-            ("members", self.members.is_some()),
-            ("pass_through", self.pass_through),
-            ("vote", self.vote.is_some()),
-        ];
-        let without_bundle = others.iter().find(|(_, given)| *given);
-        if let (Some((key, _)), Some(_)) = (without_bundle, self.operating_point) {
-            return Err(usage(format!(
-                "keys `engine.operating_point` and `engine.{key}`: only a bundle has operating points; leave one of the two out"
-            )));
-        }
-        if let Some((key, _)) = others.iter().find(|(_, given)| *given && self.bundle.is_some()) {
-            return Err(usage(format!(
-                "keys `engine.bundle` and `engine.{key}`: a bundle has labels, members and vote of its own; leave one of the two out"
-            )));
-        }
-        Ok(())
-    }
-
-    /// The engine of a bundle.
-    fn bundled(
-        &self,
-        folder: &Path,
-        dictionary: &LazyDictionary,
-        source_fingerprint: String,
-    ) -> anyhow::Result<BuiltEngine> {
-        let signers = self
-            .signers()
-            .map_err(|error| usage(format!("key `engine.signed_by`: {error}")))?;
-        let signers = signers.as_ref().filter(|_| !lethe_bundles::is_shipped(folder));
-        let bundle = Bundle::open_signed(folder, dictionary, signers)
-            .map_err(|error| usage(format!("key `engine.bundle`: {error}")))?
-            .at(self.operating_point.unwrap_or_default(), folder)
-            .map_err(|error| usage(format!("key `engine.operating_point`: {error}")))?;
-        if self.dictionary.is_some() {
-            let given = dictionary.get();
-            bundle
-                .manifest
-                .check_dictionary(&folder.join("bundle.toml"), &given)
-                .map_err(|error| usage(format!("key `engine.dictionary`: {error}")))?;
-        }
-        let (_, rules) = self.voters_and_rules(&bundle.labels, Vec::new());
-        let bundle = bundle.with_union_rules(&rules).map_err(refused)?;
-        let dictionary = &bundle.dictionary.get();
-        let labels = Arc::clone(&bundle.labels);
-        let digest = bundle
-            .manifest
-            .digest_at(self.operating_point.unwrap_or_default());
-        let rules = rule_identities(&rules)?;
-        let plain = || match rules.is_empty() {
-            true => fingerprint(&(&digest, &self.redaction)),
-            false => fingerprint(&self.written.form(&(&digest, &self.redaction, &rules))),
-        };
-        let act = self.act(&labels, dictionary, plain)?;
-        let engine = bundle.into_engine(act.redactor);
-        Ok(BuiltEngine {
-            labels: format!("{} v{}", labels.id(), labels.version()),
-            dictionary: hex(dictionary.digest()),
-            policy: act.digest,
-            mode: act.mode,
-            acknowledged: Acknowledgement::written(&self.acknowledge),
-            kept: act.kept,
-            derivation: act.derivation,
-            words: Arc::clone(dictionary),
-            bundle: Some(digest),
-            source_fingerprint,
-            engine: Arc::new(
-                engine
-                    .propagating(act.propagation)
-                    .with_titles(act.titles)
-                    .reviewing(self.review),
-            ),
-        })
-    }
-
-    /// The keys that may have signed the bundle.
-    fn signers(&self) -> anyhow::Result<Option<Signers>> {
-        match &self.signed_by {
-            Some(keys) if keys.is_empty() => {
-                anyhow::bail!("names no key; leave it out to use bundles that nobody signed")
-            }
-            Some(keys) => Ok(Some(Signers::read(keys)?)),
-            None => Ok(None),
-        }
-    }
-
     /// Returns how spans are redacted. `plain` makes the digest where there is no policy.
-    fn act(
+    pub(super) fn act(
         &self,
         labels: &Arc<LabelSet>,
         dictionary: &Arc<Dictionary>,

@@ -2,6 +2,7 @@
 
 #[cfg(not(feature = "kafka"))]
 mod absent;
+mod bundles;
 mod corrections;
 mod engine;
 mod explain;

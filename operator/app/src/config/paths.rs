@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use toml::Value;
 
-/// The keys of a configuration whose values are paths; `[]` stands for every item of a list. The paths of a
+/// The keys of a configuration whose values are paths; `[]` stands for every item of a list, `*` for every key of a table. The paths of a
 /// policy are in [`PolicyFile::with_paths`](lethe_policy::PolicyFile::with_paths).
 const PATHS: &[&str] = &[
     "source.input",
@@ -26,6 +26,7 @@ const PATHS: &[&str] = &[
     "format.registry.ca",
     "format.schema_file",
     "engine.bundle",
+    "engine.languages.*",
     "engine.signed_by[]",
     "engine.labels",
     "engine.dictionary",
@@ -177,6 +178,10 @@ fn visit(value: &mut Value, rest: &str, key: &str, base: &Base, written: &mut Wr
             .try_for_each(|item| visit(item, rest, key, base, written)),
         Value::Table(table) => {
             let (next, rest) = rest.split_once('.').unwrap_or((rest, ""));
+            if next == "*" {
+                let mut values = table.iter_mut().map(|(_, value)| value);
+                return values.try_for_each(|value| visit(value, rest, key, base, written));
+            }
             match table.get_mut(next.trim_end_matches("[]")) {
                 Some(value) => visit(value, rest, key, base, written),
                 None => Ok(()),
@@ -203,7 +208,7 @@ fn visit(value: &mut Value, rest: &str, key: &str, base: &Base, written: &mut Wr
 fn is_name(key: &str, value: &str) -> bool {
     match key {
         "sink.table.path" | "sink.table.audit_path" => value.contains("://"),
-        "engine.bundle" => lethe_bundles::names().any(|name| name == value),
+        "engine.bundle" | "engine.languages.*" => lethe_bundles::names().any(|name| name == value),
         "engine.labels" => LabelSet::built_in_set(value).is_some(),
         _ => false,
     }
@@ -354,6 +359,16 @@ mod tests {
             if node["items"].is_object() {
                 walk(root, &node["items"], &format!("{key}[]"), about, seen, into);
             }
+            if node["additionalProperties"].is_object() {
+                walk(
+                    root,
+                    &node["additionalProperties"],
+                    &format!("{key}.*"),
+                    about,
+                    seen,
+                    into,
+                );
+            }
         }
         let mut into = Vec::new();
         walk(schema, schema, "", "", &[], &mut into);
@@ -372,6 +387,7 @@ mod tests {
             "source.input_id",
             "backfill.input_id",
             "policy.keys.env",
+            "policy.keep.*",
         ];
         let texts = texts(&schema::configuration());
         for key in PATHS {
