@@ -1,4 +1,5 @@
-//! What all learned members share: tags for spans, model folders, label mapping, and observers of training.
+//! What all learned members share: tags for spans, model folders, label mapping, parts of speech, and
+//! observers of training.
 
 mod labels;
 mod manifest;
@@ -6,6 +7,7 @@ mod marginals;
 mod observer;
 mod read;
 mod spans;
+mod speech;
 mod switch_out;
 mod tags;
 
@@ -15,5 +17,6 @@ pub use marginals::Marginals;
 pub use observer::{Epoch, NoObserver, Observer};
 pub use read::{read, read_text};
 pub use spans::Spans;
+pub use speech::{BatchSpeech, NO_SPEECH, POS_FILE, SPEECH_TAGS, Speech, SpeechReader, SpeechTags};
 pub use switch_out::{Pool, SwitchOut};
 pub use tags::{Scheme, Spanned, TagSet};

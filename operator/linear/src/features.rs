@@ -24,6 +24,7 @@ use std::sync::{Arc, Mutex};
 
 use lethe_core::NoteBatch;
 use lethe_dictionaries::Dictionary;
+use lethe_learn::POS_FILE;
 use serde::{Deserialize, Serialize};
 
 use crate::Columns;
@@ -61,9 +62,6 @@ pub struct FeatureConfig {
     #[serde(skip)]
     pub tagger: Option<Arc<PosTagger>>,
 }
-
-/// The file of the part-of-speech tagger in a model's folder.
-const POS_FILE: &str = "pos.bin";
 
 impl Default for FeatureConfig {
     fn default() -> Self {

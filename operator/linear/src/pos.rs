@@ -6,6 +6,7 @@
 
 mod corpus;
 mod model;
+mod reader;
 mod train;
 
 pub use corpus::{Sentence, TsvError, read_tsv};

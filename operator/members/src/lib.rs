@@ -22,6 +22,6 @@ pub use mixture::{Brier, Learned, Probabilistic, Weight, Weighted, WeightedError
 pub use model::{Model, ModelConfig, OpenError, open, probabilistic};
 pub use predict::{PredictError, predict};
 pub use self_training::{SelfTrainJob, SelfTrained, self_train};
-pub use speech::{POS, train_pos};
+pub use speech::{POS, SpeechError, train_pos};
 pub use training::{Job, TrainError, kinds, train};
 pub use tuning::{TuneJob, fine_tune};

@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::mixture::{self, MIXTURE, MixtureError, Probabilistic};
+use crate::speech::{SpeechError, speech_in};
 
 /// Settings of a `model` member, which `lethe train` produces.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -60,6 +61,9 @@ pub enum OpenError {
         /// The problem.
         source: NetworkError,
     },
+    /// The part-of-speech tagger in a recurrent model's folder.
+    #[error(transparent)]
+    Speech(#[from] SpeechError),
     /// A mixture's folder.
     #[error(transparent)]
     Mixture(#[from] MixtureError),
@@ -179,7 +183,8 @@ pub(crate) fn network(
             kind: manifest.kind.clone(),
         });
     }
-    Network::open(folder, name, labels, dictionary).map_err(|error| refused(folder, error))
+    let speech = speech_in(folder, manifest)?;
+    Network::open(folder, name, labels, dictionary, speech).map_err(|error| refused(folder, error))
 }
 
 /// Opens a convolutional model's folder.

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use lethe_corpus::Document;
 use lethe_dictionaries::Dictionary;
-use lethe_learn::{Manifest, Marginals, Observer};
+use lethe_learn::{Manifest, Marginals, Observer, Speech};
 use lethe_linear::WarmStartError;
 use lethe_neural::Recurrent;
 
+use crate::speech::speech_in;
 use crate::training::{TrainError, within};
 
 /// A self-training job.
@@ -103,7 +104,8 @@ pub fn self_train(job: &SelfTrainJob<'_>, observer: &mut dyn Observer) -> Result
         let mut own = lethe_neural::SelfTraining::new(job.settings.clone())
             .map_err(|error| settings(error.to_string()))?;
         own.schedule.seed = job.seed;
-        recurrent(job, &own, &mut told, observer)
+        let speech = speech_in(job.model, &manifest)?;
+        recurrent(job, &own, speech.as_ref(), &mut told, observer)
     };
     let worse = matches!(&trained, Err(TrainError::Worse { .. }));
     if worse {
@@ -179,6 +181,7 @@ fn linear(
 fn recurrent(
     job: &SelfTrainJob<'_>,
     settings: &lethe_neural::SelfTraining,
+    speech: Option<&Speech>,
     told: &mut Option<(f64, f64)>,
     observer: &mut dyn Observer,
 ) -> Result<Manifest, TrainError> {
@@ -189,6 +192,7 @@ fn recurrent(
         held_out: job.held_out,
         teacher: job.teacher,
         dictionary: job.dictionary,
+        speech,
     };
     within(job.folder, job.restart, |state| {
         let done = settings.train(&task, Some(state), observer)?;

@@ -10,7 +10,7 @@ use lethe_linear::{FeatureConfig, Learner, Task};
 use lethe_neural::convolution::Convolutional;
 use lethe_neural::{Recurrent, SettingsError};
 
-use crate::speech::open_pos;
+use crate::speech::{SpeechError, named_speech, open_pos, speech_features};
 
 /// A training job.
 pub struct Job<'a> {
@@ -21,8 +21,9 @@ pub struct Job<'a> {
     /// Documents for evaluation during training only. May be empty.
     pub held_out: &'a [Document],
     /// The member's own settings; other keys have their defaults. Linear members have a table `features`,
-    /// recurrent ones the tables `architecture`, `schedule` and `vectors`, a `cnn` the first two of these.
-    /// `features.pos` names the folder of a part-of-speech tagger ([`train_pos`](crate::train_pos)).
+    /// recurrent ones the tables `architecture`, `schedule`, `vectors` and `features`, a `cnn` the first two of these.
+    /// `features.pos` names the folder of a part-of-speech tagger ([`train_pos`](crate::train_pos)); a recurrent
+    /// member also needs `architecture.speech`, the size of its embedding.
     pub settings: toml::Table,
     /// The lists for the features.
     pub dictionary: &'a Arc<Dictionary>,
@@ -128,6 +129,9 @@ pub enum TrainError {
     /// A network could not be written.
     #[error(transparent)]
     Network(#[from] lethe_neural::NetworkError),
+    /// The part-of-speech tagger of a model cannot be used.
+    #[error(transparent)]
+    Speech(#[from] SpeechError),
     /// The written manifest cannot be read.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
@@ -248,8 +252,10 @@ impl Trainer {
             message: error.to_string(),
         };
         if Recurrent::KINDS.contains(&job.kind) {
+            let features = speech_features(job.kind, &mut settings)?;
             let mut settings = Recurrent::new(job.kind, settings).map_err(refused)?;
             settings.schedule.seed = job.seed;
+            settings.speech = named_speech(job.kind, settings.architecture.speech, &features)?;
             return Ok(Self::Recurrent(settings));
         }
         if job.kind == Convolutional::KIND {
@@ -301,7 +307,7 @@ impl Trainer {
     }
 }
 
-fn read<T: serde::de::DeserializeOwned>(kind: &str, table: toml::Value) -> Result<T, TrainError> {
+pub(crate) fn read<T: serde::de::DeserializeOwned>(kind: &str, table: toml::Value) -> Result<T, TrainError> {
     table
         .try_into()
         .map_err(|error: toml::de::Error| TrainError::Settings {

@@ -10,6 +10,7 @@ use lethe_linear::{Learner, WarmStartError, WarmStartTask};
 use lethe_neural::convolution::Convolutional;
 use lethe_neural::{Recurrent, Tuning};
 
+use crate::speech::speech_in;
 use crate::training::{TrainError, within};
 
 /// A fine-tuning job.
@@ -39,7 +40,8 @@ pub struct TuneJob<'a> {
 /// # Errors
 /// [`TrainError`].
 pub fn fine_tune(job: &TuneJob<'_>, observer: &mut dyn Observer) -> Result<Manifest, TrainError> {
-    let kind = Manifest::read(job.model)?.kind;
+    let manifest = Manifest::read(job.model)?;
+    let kind = manifest.kind.clone();
     if Learner::KINDS.contains(&kind.as_str()) {
         return linear(job, &kind, observer);
     }
@@ -54,6 +56,7 @@ pub fn fine_tune(job: &TuneJob<'_>, observer: &mut dyn Observer) -> Result<Manif
         message: error.to_string(),
     })?;
     tuning.schedule.seed = job.seed;
+    tuning.speech = speech_in(job.model, &manifest)?;
     within(job.folder, job.restart, |state| {
         let network = tuning.warm_start(
             job.model,

@@ -18,7 +18,7 @@ fn seconds() -> f64 {
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let network = Network::load(args[0].as_ref()).unwrap();
+    let network = Network::load(args[0].as_ref(), None).unwrap();
     let mut documents = lethe_corpus::read_jsonl(args[1].as_ref()).unwrap();
     documents.truncate(128);
     let dictionary = Dictionary::builtin();

@@ -233,5 +233,8 @@ pub(crate) fn fingerprint(
     for list in data.dictionary.lists() {
         hash.update(list.id.as_bytes());
     }
+    if let Some(speech) = data.speech {
+        hash.update(speech.digest());
+    }
     hash.finalize().into()
 }

@@ -44,11 +44,11 @@ impl NeuralMember {
         dictionary: &Arc<Dictionary>,
     ) -> Result<Self, UnknownList> {
         let reader = Reader::new(&model, dictionary)?;
-        let (rows, tags) = (reader.knowledge_rows(), model.tags);
+        let (tables, tags) = (reader.tables(), model.tags);
         Ok(Self {
             name: name.to_owned(),
             labels,
-            runner: Runner::new(isa, &model.architecture, model.params, words, &tags, rows),
+            runner: Runner::new(isa, &model.architecture, model.params, words, &tags, tables),
             tags,
             reader,
             long: LONG,

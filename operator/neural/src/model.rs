@@ -1,13 +1,14 @@
 //! The parts of a network: its architecture, its parameters, its vocabulary.
 
-use lethe_learn::{Scheme, TagSet};
+use lethe_learn::{Scheme, Speech, TagSet};
 use serde::{Deserialize, Serialize};
 
+use crate::reader::SPEECH_ROWS;
 use crate::rng::Rng;
 use crate::types::{CAPS, Casing, SHAPES, Vocabulary};
 
 /// The shape of a recurrent network. By default sizes are those of Lample 2016, NeuroNER and Yang 2019.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Architecture {
     /// Whether a CRF layer scores whole sequences; without it each token's tag is independent.
@@ -30,6 +31,10 @@ pub struct Architecture {
     pub knowledge: usize,
     /// The size of the embedding of the token's field, the words before the nearest colon; 0 for none.
     pub field: usize,
+    /// The size of the embedding of the token's part of speech; 0 for none (Yang 2019, linguistic features).
+    /// It needs a tagger: see [`Recurrent::speech`](crate::Recurrent::speech).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub speech: usize,
     /// The units of the words' LSTM, per direction.
     pub hidden: usize,
     /// The units of the tanh layer between LSTM and tags; 0 for none.
@@ -53,10 +58,61 @@ impl Default for Architecture {
             lexical: 15,
             knowledge: 20,
             field: 0,
+            speech: 0,
             hidden: 100,
             layer: 100,
             window: 150,
         }
+    }
+}
+
+/// The default is left out, so that manifests and trainings without parts of speech stay as they were.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_zero(size: &usize) -> bool {
+    *size == 0
+}
+
+impl std::fmt::Debug for Architecture {
+    /// Prints all fields, but `speech` only if it is on: a checkpoint holds a digest of this form.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            crf,
+            scheme,
+            casing,
+            word,
+            char,
+            char_hidden,
+            cap,
+            lexical,
+            knowledge,
+            field,
+            speech,
+            hidden,
+            layer,
+            window,
+        } = self;
+        let mut out = f.debug_struct("Architecture");
+        out.field("crf", crf)
+            .field("scheme", scheme)
+            .field("casing", casing);
+        for (name, size) in [
+            ("word", word),
+            ("char", char),
+            ("char_hidden", char_hidden),
+            ("cap", cap),
+            ("lexical", lexical),
+            ("knowledge", knowledge),
+            ("field", field),
+            ("speech", speech),
+            ("hidden", hidden),
+            ("layer", layer),
+            ("window", window),
+        ] {
+            if name != "speech" || !is_zero(size) {
+                out.field(name, size);
+            }
+        }
+        out.finish()
     }
 }
 
@@ -119,7 +175,9 @@ pub(crate) mod slot {
     pub(crate) const PAIRS: usize = 22;
     pub(crate) const STARTS: usize = 23;
     pub(crate) const ENDS: usize = 24;
-    pub(crate) const ALL: usize = 25;
+    /// A table that is not among the first ones, since a parameter's first numbers follow from its index.
+    pub(crate) const SPEECH: usize = 25;
+    pub(crate) const ALL: usize = 26;
 }
 
 /// A network's parameters, in the order of [`slot`].
@@ -142,7 +200,14 @@ impl Architecture {
     /// Checks the sizes of a network.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         let needed = [self.word, self.char, self.char_hidden, self.hidden];
-        let others = [self.cap, self.lexical, self.knowledge, self.field, self.layer];
+        let others = [
+            self.cap,
+            self.lexical,
+            self.knowledge,
+            self.field,
+            self.speech,
+            self.layer,
+        ];
         if needed.contains(&0) {
             return Err("word, char, char_hidden and hidden must be at least 1");
         }
@@ -153,8 +218,8 @@ impl Architecture {
     }
 
     /// Returns the start of each part of a token's input, and the input's size: word, characters, capitals,
-    /// shape, knowledge, field, end.
-    pub(crate) fn parts(&self) -> [usize; 7] {
+    /// shape, knowledge, field, part of speech, end.
+    pub(crate) fn parts(&self) -> [usize; 8] {
         let sizes = [
             self.word,
             2 * self.char_hidden,
@@ -162,8 +227,9 @@ impl Architecture {
             self.lexical,
             self.knowledge,
             self.field,
+            self.speech,
         ];
-        let mut at = [0; 7];
+        let mut at = [0; 8];
         for (i, size) in sizes.into_iter().enumerate() {
             at[i + 1] = at[i] + size;
         }
@@ -172,7 +238,7 @@ impl Architecture {
 
     /// Returns the size of a token's input.
     pub(crate) fn inputs(&self) -> usize {
-        self.parts()[6]
+        self.parts()[7]
     }
 
     /// Returns the names and shapes of the parameters.
@@ -189,6 +255,7 @@ impl Architecture {
             table(rows.knowledge, self.knowledge),
             table(rows.fields, self.field),
         );
+        let speech = table(SPEECH_ROWS, self.speech);
         let layer = if self.layer > 0 { 2 * self.hidden } else { 0 };
         let crf = if self.crf { tags } else { 0 };
         [
@@ -217,6 +284,7 @@ impl Architecture {
             ("crf.pairs", crf, crf),
             ("crf.starts", usize::from(crf > 0), crf),
             ("crf.ends", usize::from(crf > 0), crf),
+            ("speech", speech.0, speech.1),
         ]
     }
 }
@@ -225,7 +293,8 @@ impl Params {
     /// Returns initial parameters.
     pub(crate) fn random(architecture: &Architecture, rows: Rows, tags: usize, seed: u64) -> Self {
         let tensor = |(at, shape): (usize, (&'static str, usize, usize))| {
-            Tensor::random(shape, at < slot::CHAR_LSTM, &mut Rng::new(&[seed, at as u64]))
+            let table = at < slot::CHAR_LSTM || at == slot::SPEECH;
+            Tensor::random(shape, table, &mut Rng::new(&[seed, at as u64]))
         };
         Self(
             architecture
@@ -276,6 +345,8 @@ pub(crate) struct Model {
     pub(crate) lists: Vec<String>,
     /// The digest of the dictionary, if the network reads its lists.
     pub(crate) dictionary: Option<String>,
+    /// The tagger, if the network reads parts of speech.
+    pub(crate) speech: Option<Speech>,
     pub(crate) params: Params,
 }
 
@@ -293,5 +364,46 @@ impl Model {
             knowledge: crate::reader::KNOWLEDGE * self.lists.len(),
             fields: crate::reader::field_rows(self.fields.len()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_parts_of_speech_settings_and_first_numbers_are_those_of_before_they_existed() {
+        let off = Architecture::default();
+        assert_eq!(
+            format!("{off:?}"),
+            "Architecture { crf: true, scheme: Bilou, casing: Folded, word: 100, char: 25, char_hidden: 25, \
+             cap: 5, lexical: 15, knowledge: 20, field: 0, hidden: 100, layer: 100, window: 150 }"
+        );
+        assert!(!toml::to_string(&off).unwrap().contains("speech"));
+        let on = Architecture {
+            speech: 6,
+            ..off.clone()
+        };
+        assert!(format!("{on:?}").contains("field: 0, speech: 6, hidden: 100"));
+        let read: Architecture = toml::from_str(&toml::to_string(&on).unwrap()).unwrap();
+        assert_eq!((read, on.inputs()), (on.clone(), off.inputs() + 6));
+        let rows = Rows {
+            words: 3,
+            chars: 3,
+            knowledge: 4,
+            fields: 4,
+        };
+        let [without, with] = [&off, &on].map(|a| Params::random(a, rows, 5, 7));
+        for (without, with) in without.0.iter().zip(&with.0) {
+            let read_inputs = with.name.starts_with("word_lstm") && with.name.ends_with("input");
+            assert_eq!(
+                without == with,
+                with.name != "speech" && !read_inputs,
+                "{}",
+                with.name
+            );
+        }
+        assert!(without.0[slot::SPEECH].data.is_empty());
+        assert_eq!((with.0[slot::SPEECH].rows, with.0[slot::SPEECH].columns), (18, 6));
     }
 }

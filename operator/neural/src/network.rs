@@ -7,7 +7,7 @@ use std::sync::Arc;
 use lethe_core::LabelSet;
 use lethe_dictionaries::{Dictionary, UnknownList};
 use lethe_kernel::Isa;
-use lethe_learn::{LabelMap, LabelMapError, Manifest, ManifestError, TagSet, Training};
+use lethe_learn::{LabelMap, LabelMapError, Manifest, ManifestError, POS_FILE, Speech, TagSet, Training};
 use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +44,17 @@ pub enum NetworkError {
     /// The settings in the manifest are invalid.
     #[error("the model's settings: {0}")]
     Settings(String),
+    /// The tagger is not the one that the network was trained with.
+    #[error(
+        "the model was trained with the part-of-speech tagger {trained}, but the given one is {}; use the `{POS_FILE}` of the model's folder, or train it again",
+        given.as_deref().unwrap_or("missing")
+    )]
+    Speech {
+        /// The digest of the tagger that it was trained with.
+        trained: String,
+        /// The digest of the given tagger, if one was given.
+        given: Option<String>,
+    },
     /// The label set lacks a label.
     #[error(transparent)]
     Labels(#[from] LabelMapError),
@@ -61,6 +72,9 @@ struct SavedSettings {
     lists: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     dictionary: Option<String>,
+    /// The file of the part-of-speech tagger.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pos: Option<String>,
     architecture: Architecture,
 }
 
@@ -114,6 +128,7 @@ impl Network {
             fields: model.fields.clone(),
             lists: model.lists.clone(),
             dictionary: model.dictionary.clone(),
+            pos: model.speech.is_some().then(|| POS_FILE.to_owned()),
             architecture: model.architecture.clone(),
         };
         let settings =
@@ -124,16 +139,19 @@ impl Network {
         .map_err(NetworkError::Inconsistent)?;
         let words = model.words.join("\n");
         let mut manifest = Manifest::new(&self.kind, model.tags.clone(), self.training.clone(), settings);
-        manifest.write(folder, &[(weights::FILE, &weights), (WORDS, words.as_bytes())])?;
+        let tagger = model.speech.as_ref().map(Speech::to_bytes);
+        let mut files = vec![(weights::FILE, &weights[..]), (WORDS, words.as_bytes())];
+        files.extend(tagger.as_deref().map(|tagger| (POS_FILE, tagger)));
+        manifest.write(folder, &files)?;
         Ok(())
     }
 
-    /// Reads a model's folder.
+    /// Reads a model's folder. `speech` is the tagger in it, if the network reads parts of speech.
     ///
     /// # Errors
     /// [`NetworkError`] if anything was truncated, altered, or is inconsistent.
-    pub fn load(folder: &Path) -> Result<Self, NetworkError> {
-        let (mut network, weights) = Self::without_words(folder, None)?;
+    pub fn load(folder: &Path, speech: Option<Speech>) -> Result<Self, NetworkError> {
+        let (mut network, weights) = Self::without_words(folder, None, speech)?;
         let words = &mut network.model.params.0[slot::WORD];
         let stored = tensor(&weights, words)?;
         words.data = match stored.dtype() {
@@ -157,8 +175,9 @@ impl Network {
         name: &str,
         labels: &LabelSet,
         dictionary: &Arc<Dictionary>,
+        speech: Option<Speech>,
     ) -> Result<NeuralMember, NetworkError> {
-        let (mut network, weights) = Self::without_words(folder, Some(dictionary))?;
+        let (mut network, weights) = Self::without_words(folder, Some(dictionary), speech)?;
         let words = &mut network.model.params.0[slot::WORD];
         let stored = tensor(&weights, words)?;
         let halves = if stored.dtype() == Dtype::F16 {
@@ -174,11 +193,12 @@ impl Network {
         Ok(NeuralMember::new(isa, name, model, halves, map, dictionary)?)
     }
 
-    /// Reads a folder, all but its word vectors, and returns its checked weights, which have them. A dictionary must be
-    /// the one that it was trained with.
+    /// Reads a folder, all but its word vectors, and returns its checked weights, which have them. A dictionary and a
+    /// part-of-speech tagger must be those that it was trained with.
     fn without_words(
         folder: &Path,
         dictionary: Option<&Dictionary>,
+        speech: Option<Speech>,
     ) -> Result<(Self, Cow<'static, [u8]>), NetworkError> {
         let manifest = Manifest::read(folder)?;
         if let Some(dictionary) = dictionary {
@@ -188,6 +208,18 @@ impl Network {
             .try_into()
             .map_err(|error: toml::de::Error| NetworkError::Settings(error.to_string()))?;
         saved.architecture.check().map_err(NetworkError::Inconsistent)?;
+        if (saved.architecture.speech > 0) != (saved.pos.as_deref() == Some(POS_FILE)) {
+            return Err(NetworkError::Inconsistent(
+                "its settings disagree about a part-of-speech tagger",
+            ));
+        }
+        let digest = |file: &String| manifest.files.get(file).map_or("(not listed)", String::as_str);
+        let trained = saved.pos.as_ref().map(digest);
+        let given = speech.as_ref().map(Speech::digest);
+        if trained != given.as_deref() {
+            let trained = trained.unwrap_or("(none)").to_owned();
+            return Err(NetworkError::Speech { trained, given });
+        }
         let weights = manifest.file(folder, weights::FILE)?;
         let words = manifest.file(folder, WORDS)?;
         let words =
@@ -204,6 +236,7 @@ impl Network {
             fields: saved.fields,
             lists: saved.lists,
             dictionary: saved.dictionary,
+            speech,
             params: Params(Vec::new()),
         };
         for (name, rows, columns) in model.architecture.shapes(model.rows(), model.tags.len()) {

@@ -1,10 +1,11 @@
 //! Notes as a network reads them: sequences of tokens, each with its word type and its context.
 //!
 //! A token's context is the part of its input that depends on more than its word: the dictionary entries of
-//! the phrase around it (Yang 2019, knowledge-based features) and the form field that it fills in. Like word
-//! types, contexts are few: each is computed once and referred to by its number.
+//! the phrase around it (Yang 2019, knowledge-based features), the form field that it fills in, and its part of
+//! speech. Like word types, contexts are few: each is computed once and referred to by its number.
 
 mod parts;
+mod tables;
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
@@ -13,12 +14,14 @@ use std::sync::Arc;
 
 use lethe_core::{NoteBatch, NoteView, TokenKind};
 use lethe_dictionaries::{Dictionary, ListSet, Matcher, UnknownList};
+use lethe_learn::{NO_SPEECH, Speech};
 use lethe_text::fold_into;
 
 use crate::model::{Architecture, Model};
 use crate::types::{Casing, Types, Vocabulary, WordHasher};
 pub(crate) use parts::LONGEST;
 use parts::Sequences;
+pub(crate) use tables::{SPEECH_ROWS, Tables};
 
 /// The rows of a list: beginning and inside of an exact match, beginning and inside of a partial one.
 pub(crate) const KNOWLEDGE: usize = 4;
@@ -39,8 +42,7 @@ pub(crate) struct Memory {
     pub(crate) contexts: Contexts,
 }
 
-/// Contexts by their first occurrence: each is a set of rows, first of the knowledge table, then of the field
-/// table.
+/// Contexts by their first occurrence: each is a set of rows of the tables in [`Tables`].
 #[derive(Clone, Default)]
 pub(crate) struct Contexts {
     places: HashMap<Box<[u16]>, u32, BuildHasherDefault<WordHasher>>,
@@ -98,15 +100,23 @@ pub(crate) struct Reader {
     window: usize,
     dictionary: Option<(Arc<Dictionary>, ListSet, Vec<u16>)>,
     fields: Option<HashMap<String, u16>>,
-    knowledge_rows: u16,
+    speech: Option<Speech>,
+    tables: Tables,
+}
+
+/// The properties of some tokens that were determined before their contexts.
+struct Found<'f> {
+    /// The list entries of these tokens and of later ones, as token and row.
+    entries: &'f [(u32, u16)],
+    /// Their parts of speech; empty if the network does not read them.
+    speech: &'f [u8],
 }
 
 impl Reader {
     /// Creates a reader for a model; `dictionary` must have the lists that the model was trained with.
     pub(crate) fn new(model: &Model, dictionary: &Arc<Dictionary>) -> Result<Self, UnknownList> {
         let architecture = &model.architecture;
-        let known = architecture.knowledge > 0;
-        let dictionary = if known {
+        let dictionary = if architecture.knowledge > 0 {
             let wanted = dictionary.set(model.lists.iter().map(String::as_str))?;
             let mut rows = vec![u16::MAX; 128];
             for (i, list) in model.lists.iter().enumerate() {
@@ -126,17 +136,14 @@ impl Reader {
             window: architecture.window,
             dictionary,
             fields,
-            knowledge_rows: if known {
-                (KNOWLEDGE * model.lists.len()) as u16
-            } else {
-                0
-            },
+            speech: model.speech.clone(),
+            tables: Tables::new(model),
         })
     }
 
-    /// Returns the first row of the field table among a context's rows.
-    pub(crate) const fn knowledge_rows(&self) -> u16 {
-        self.knowledge_rows
+    /// Returns the tables of a context's rows.
+    pub(crate) const fn tables(&self) -> Tables {
+        self.tables
     }
 
     /// Returns the type of a word, which need not occur in a note.
@@ -159,6 +166,8 @@ impl Reader {
             .dictionary
             .as_ref()
             .map(|(dictionary, ..)| dictionary.matcher());
+        let speech = self.speech.as_ref().map(|speech| speech.shared(batch));
+        let speech = speech.as_ref().map_or(&[][..], |speech| &speech.tags[..]);
         let mut hints = Vec::new();
         for note in batch.notes() {
             let first = read.types.len();
@@ -171,7 +180,10 @@ impl Reader {
             self.contexts(
                 &note,
                 all,
-                &hints,
+                &Found {
+                    entries: &hints,
+                    speech: speech.get(first..).unwrap_or_default(),
+                },
                 &mut Form::default(),
                 &mut memory.contexts,
                 &mut read.contexts,
@@ -225,19 +237,19 @@ impl Reader {
         hints.dedup();
     }
 
-    /// Computes the contexts of these tokens; `hints` are the list entries of them and of later ones, `form`
-    /// is the reader's position.
+    /// Computes the contexts of these tokens; `form` is the reader's position.
     fn contexts(
         &self,
         note: &NoteView<'_>,
         tokens: Range<usize>,
-        hints: &[(u32, u16)],
+        found: &Found<'_>,
         form: &mut Form,
         contexts: &mut Contexts,
         out: &mut Vec<u32>,
     ) {
         let mut rows: Vec<u16> = Vec::new();
-        let mut hints = hints.iter().peekable();
+        let mut hints = found.entries.iter().peekable();
+        let mut speech = found.speech.iter();
         for i in tokens {
             rows.clear();
             while let Some(&&(_, row)) = hints.peek().filter(|(token, _)| *token == i as u32) {
@@ -246,9 +258,13 @@ impl Reader {
             }
             if let Some(fields) = &self.fields {
                 let count = fields.len() as u16 + 2;
-                rows.push(self.knowledge_rows + form.here);
-                rows.push(self.knowledge_rows + count + form.above);
+                rows.push(self.tables.field(form.here));
+                rows.push(self.tables.field(count + form.above));
                 form.pass(note, i, |key| fields.get(key).copied().unwrap_or(1));
+            }
+            if self.speech.is_some() {
+                let tag = speech.next().copied().unwrap_or(NO_SPEECH);
+                rows.push(self.tables.speech(tag));
             }
             out.push(contexts.place(&rows));
         }

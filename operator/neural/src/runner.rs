@@ -16,7 +16,7 @@ use crate::bucket::Bucket;
 use crate::crf::{Allowed, Crf};
 use crate::halves::Halves;
 use crate::model::{Architecture, Model, Params, slot};
-use crate::reader::{LONGEST, Memory, Read, Reader};
+use crate::reader::{LONGEST, Memory, Read, Reader, Tables};
 use crate::rows::Rows;
 use crate::tape::{Spelling, lstm, softmax};
 
@@ -39,7 +39,7 @@ pub(crate) struct Runner {
     isa: Isa,
     architecture: Architecture,
     tags: usize,
-    knowledge_rows: u16,
+    tables: Tables,
     params: Params,
     words: Option<Halves>,
     char_lstm: BiLstm,
@@ -111,15 +111,8 @@ impl Tagged {
 
 impl Runner {
     /// Packs a copy of a model's parameters.
-    pub(crate) fn of(isa: Isa, model: &Model, tags: &TagSet, knowledge_rows: u16) -> Self {
-        Self::new(
-            isa,
-            &model.architecture,
-            model.params.clone(),
-            None,
-            tags,
-            knowledge_rows,
-        )
+    pub(crate) fn of(isa: Isa, model: &Model, tags: &TagSet, tables: Tables) -> Self {
+        Self::new(isa, &model.architecture, model.params.clone(), None, tags, tables)
     }
 
     /// Packs a model's parameters. `words` has the word vectors if those of the parameters are empty.
@@ -129,7 +122,7 @@ impl Runner {
         all: Params,
         words: Option<Halves>,
         tags: &TagSet,
-        knowledge_rows: u16,
+        tables: Tables,
     ) -> Self {
         let params = &all;
         let word_lstm = BiLstm::new(isa, a.hidden, lstm(params, slot::WORD_LSTM));
@@ -171,7 +164,7 @@ impl Runner {
             isa,
             architecture: a.clone(),
             tags: n,
-            knowledge_rows,
+            tables,
             params: all,
             words,
             char_lstm,
@@ -374,14 +367,9 @@ impl Runner {
         inputs.reset(new.len() * a.inputs());
         for (at, x) in new.zip(inputs.chunks_exact_mut(a.inputs())) {
             for &row in memory.contexts.rows(at as u32) {
-                let (table, row, part) = if row < self.knowledge_rows {
-                    (slot::KNOWLEDGE, row, 4)
-                } else {
-                    (slot::FIELD, row - self.knowledge_rows, 5)
-                };
+                let (table, row, part) = self.tables.of(row);
                 let to = x[parts[part]..parts[part + 1]].iter_mut();
-                to.zip(self.params.row(table, usize::from(row)))
-                    .for_each(|(x, v)| *x += v);
+                to.zip(self.params.row(table, row)).for_each(|(x, v)| *x += v);
             }
         }
     }

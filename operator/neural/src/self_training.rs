@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lethe_corpus::Document;
 use lethe_dictionaries::Dictionary;
-use lethe_learn::{Manifest, Marginals, Observer};
+use lethe_learn::{Manifest, Marginals, Observer, Speech};
 
 use crate::network::{Network, NetworkError};
 use crate::settings::{SelfTraining, SettingsError, overlay};
@@ -27,6 +27,8 @@ pub struct SelfTask<'a> {
     pub teacher: Option<&'a (dyn Marginals + Sync)>,
     /// The dictionary for its knowledge features.
     pub dictionary: &'a Arc<Dictionary>,
+    /// The tagger in the model's folder, if the model reads parts of speech.
+    pub speech: Option<&'a Speech>,
 }
 
 /// A self-trained network, and the strict micro-F1 of the original on the held-out set.
@@ -74,13 +76,14 @@ impl SelfTraining {
             .check_dictionary(task.model, task.dictionary.digest())
             .map_err(NetworkError::from)?;
         let from = manifest.digest();
-        let old = Network::load(task.model)?;
+        let old = Network::load(task.model, task.speech.cloned())?;
         let ground = Ground {
             data: Data {
                 train: task.labelled,
                 held_out: task.held_out,
                 dictionary: task.dictionary,
                 vectors: None,
+                speech: None,
             },
             unlabelled: task.unlabelled,
             teacher: task.teacher,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lethe_corpus::{CorpusError, Document};
 use lethe_dictionaries::Dictionary;
-use lethe_learn::{Observer, SwitchOut};
+use lethe_learn::{Observer, Speech, SwitchOut};
 use serde::{Deserialize, Serialize};
 
 use crate::model::Architecture;
@@ -45,6 +45,10 @@ pub struct Recurrent {
     /// Whether word vectors are rounded to half precision (IEEE 754 binary16) after training, which makes the
     /// model's file about half as large.
     pub half: bool,
+    /// The tagger for parts of speech, which the model's folder will contain; needed if and only if
+    /// `architecture.speech` is above 0.
+    #[serde(skip)]
+    pub speech: Option<Speech>,
 }
 
 /// Why settings or their vectors cannot be used.
@@ -84,6 +88,7 @@ impl Recurrent {
             schedule: Schedule::default(),
             vectors: VectorSource::default(),
             half: false,
+            speech: None,
         })
     }
 
@@ -121,6 +126,7 @@ impl Recurrent {
             held_out,
             dictionary,
             vectors: vectors.as_ref(),
+            speech: self.speech.as_ref(),
         };
         let checkpoint = state.map(|folder| folder.join("checkpoint.bin"));
         let mut network = train(

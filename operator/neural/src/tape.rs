@@ -6,7 +6,7 @@ use crate::bilstm::{BiLstm, Trace, Weights, turned};
 use crate::bucket::Bucket;
 use crate::crf::{Allowed, Crf, Grads};
 use crate::model::{Architecture, Params, slot};
-use crate::reader::Memory;
+use crate::reader::{Memory, Tables};
 use crate::rng::Rng;
 
 /// A bucket of training sequences, one row per token.
@@ -90,7 +90,7 @@ pub(crate) struct Tape<'a> {
     pub(crate) isa: Isa,
     pub(crate) architecture: &'a Architecture,
     pub(crate) allowed: &'a Allowed,
-    pub(crate) knowledge_rows: u16,
+    pub(crate) tables: Tables,
     pub(crate) dropout: f32,
 }
 
@@ -137,7 +137,7 @@ impl Tape<'_> {
                 x[parts[3]..parts[4]].copy_from_slice(params.row(slot::SHAPE, usize::from(kind.shape)));
             }
             for &context in memory.contexts.rows(sample.contexts[row]) {
-                let (table, at, part) = self.context(context);
+                let (table, at, part) = self.tables.of(context);
                 let slots = x[parts[part]..parts[part + 1]].iter_mut();
                 slots.zip(params.row(table, at)).for_each(|(x, v)| *x += v);
             }
@@ -274,7 +274,7 @@ impl Tape<'_> {
                 add(slot::SHAPE, usize::from(kind.shape), &d[parts[3]..parts[4]]);
             }
             for &context in memory.contexts.rows(sample.contexts[row]) {
-                let (table, at, part) = self.context(context);
+                let (table, at, part) = self.tables.of(context);
                 add(table, at, &d[parts[part]..parts[part + 1]]);
             }
             let last = spelling.last(spelt[sample.types[row] as usize]);
@@ -307,15 +307,6 @@ impl Tape<'_> {
                 .for_each(|(g, d)| *g += d);
         }
         loss
-    }
-
-    /// Returns the table, the row in it, and the part of the input for a context's row.
-    fn context(&self, row: u16) -> (usize, usize, usize) {
-        if row < self.knowledge_rows {
-            (slot::KNOWLEDGE, usize::from(row), 4)
-        } else {
-            (slot::FIELD, usize::from(row - self.knowledge_rows), 5)
-        }
     }
 }
 

@@ -12,7 +12,7 @@ use lethe_core::{BatchError, NoteBatch, hex};
 use lethe_corpus::{CorpusError, Counts, Document, Mark, digest};
 use lethe_dictionaries::{Dictionary, UnknownList};
 use lethe_kernel::Isa;
-use lethe_learn::{Observer, TagSet, Training};
+use lethe_learn::{Observer, Speech, TagSet, Training};
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::{self, CheckpointError, State};
@@ -84,6 +84,9 @@ pub struct Data<'a> {
     pub dictionary: &'a Arc<Dictionary>,
     /// Initial word vectors.
     pub vectors: Option<&'a Vectors>,
+    /// The tagger for parts of speech, in a training from the beginning; a network that training continues from
+    /// keeps its own.
+    pub speech: Option<&'a Speech>,
 }
 
 /// Why a network could not be trained.
@@ -171,6 +174,11 @@ pub fn train(
     observer: &mut dyn Observer,
 ) -> Result<Network, TrainError> {
     check(architecture, schedule)?;
+    if (architecture.speech > 0) != data.speech.is_some() {
+        return Err(TrainError::Setting(
+            "a part-of-speech tagger and the size `speech` of its embedding need each other",
+        ));
+    }
     let batch = texts(data.train)?;
     let tags = TagSet::of(architecture.scheme, data.train.iter().flat_map(|d| &d.marks));
     if tags.is_empty() {
@@ -252,7 +260,7 @@ fn fit(
         isa,
         architecture: &architecture,
         allowed: &allowed,
-        knowledge_rows: reader.knowledge_rows(),
+        tables: reader.tables(),
         dropout: schedule.dropout,
     };
     let fingerprint = checkpoint::fingerprint(kind, &architecture, schedule, data, from);
@@ -272,7 +280,7 @@ fn fit(
         let mut f1 = None;
         if !data.held_out.is_empty() {
             model.params = state.params.clone();
-            let runner = Runner::of(isa, &model, &tags, reader.knowledge_rows());
+            let runner = Runner::of(isa, &model, &tags, reader.tables());
             f1 = Some(score(&runner, &reader, &tags, &held_out, data.held_out));
         }
         state.end_pass(schedule.epochs, loss, f1, observer);
@@ -332,6 +340,7 @@ fn begin(
         },
         lists: lists(data.dictionary, architecture),
         dictionary: (architecture.knowledge > 0).then(|| hex(data.dictionary.digest())),
+        speech: data.speech.cloned(),
         words,
         params: Params(Vec::new()),
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lethe_corpus::Document;
 use lethe_dictionaries::Dictionary;
-use lethe_learn::{Manifest, Observer};
+use lethe_learn::{Manifest, Observer, Speech};
 use serde::{Deserialize, Serialize};
 
 use crate::network::{Network, NetworkError};
@@ -24,6 +24,9 @@ pub struct Tuning {
     /// Whether word vectors are rounded to half precision at the end; by default as in the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub half: Option<bool>,
+    /// The tagger in the model's folder, if the model reads parts of speech.
+    #[serde(skip)]
+    pub speech: Option<Speech>,
 }
 
 /// Vectors of new words.
@@ -62,6 +65,7 @@ impl Default for Tuning {
             },
             vectors: Words::default(),
             half: None,
+            speech: None,
         }
     }
 }
@@ -98,7 +102,7 @@ impl Tuning {
             .check_dictionary(folder, dictionary.digest())
             .map_err(NetworkError::from)?;
         let from = manifest.digest();
-        let network = Network::load(folder)?;
+        let network = Network::load(folder, self.speech.clone())?;
         let half = self.half.unwrap_or_else(|| network.has_half_words());
         let vectors = self
             .vectors
@@ -111,6 +115,7 @@ impl Tuning {
             held_out,
             dictionary,
             vectors: vectors.as_ref(),
+            speech: None,
         };
         let checkpoint = state.map(|folder| folder.join("checkpoint.bin"));
         let mut network = warm_start(

@@ -79,7 +79,7 @@ fn member(network: &Network) -> lethe_neural::NeuralMember {
 
 /// Returns the member of a network's folder, as a bundle opens it.
 fn opened(folder: &Path) -> lethe_neural::NeuralMember {
-    Network::open(folder, "m", &LabelSet::meddocan(), &Dictionary::builtin()).unwrap()
+    Network::open(folder, "m", &LabelSet::meddocan(), &Dictionary::builtin(), None).unwrap()
 }
 
 /// Returns every file of a saved network.
@@ -197,7 +197,7 @@ fn a_network_reads_back_the_same_and_a_damaged_one_is_refused() {
     let network = train("lstm-crf-n", 2, None, &mut NoObserver);
     let folder = tempfile::tempdir().unwrap();
     network.save(folder.path()).unwrap();
-    let loaded = Network::load(folder.path()).unwrap();
+    let loaded = Network::load(folder.path(), None).unwrap();
     assert!(!format!("{loaded:?} {:?}", member(&loaded)).contains("dolor"));
     assert_eq!(bytes(&loaded), bytes(&network));
     let batch = NoteBatch::from_texts(documents(7, 5).iter().map(|d| d.text.as_str())).unwrap();
@@ -210,7 +210,7 @@ fn a_network_reads_back_the_same_and_a_damaged_one_is_refused() {
         altered[good.len() / 2] ^= 1;
         for bad in [&good[..good.len() - 1], &altered] {
             std::fs::write(&path, bad).unwrap();
-            let message = Network::load(folder.path()).unwrap_err().to_string();
+            let message = Network::load(folder.path(), None).unwrap_err().to_string();
             assert!(message.contains(file) && message.contains("digest"), "{message}");
         }
         std::fs::write(&path, good).unwrap();
@@ -226,7 +226,7 @@ fn a_network_reads_back_the_same_and_a_damaged_one_is_refused() {
     ] {
         assert!(good.contains(from), "{good}");
         std::fs::write(&page, good.replace(from, to)).unwrap();
-        let message = Network::load(folder.path()).unwrap_err().to_string();
+        let message = Network::load(folder.path(), None).unwrap_err().to_string();
         assert!(message.contains(problem), "{message}");
     }
 }
@@ -262,7 +262,7 @@ fn words_of_half_precision_take_half_the_room_and_read_back_the_same() {
     assert!(size(&whole).abs_diff(size(&half) + saved) < 16);
     let folder = tempfile::tempdir().unwrap();
     half.save(folder.path()).unwrap();
-    let loaded = Network::load(folder.path()).unwrap();
+    let loaded = Network::load(folder.path(), None).unwrap();
     assert_eq!(bytes(&loaded), bytes(&half));
     let batch = NoteBatch::from_texts(documents(7, 5).iter().map(|d| d.text.as_str())).unwrap();
     assert_eq!(member(&loaded).tag(&batch), member(&half).tag(&batch));

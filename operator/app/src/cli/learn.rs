@@ -256,7 +256,7 @@ pub(crate) struct EvaluateArgs {
     pub(crate) no_contexts: bool,
 }
 
-/// Returns what can be trained: members, and the part-of-speech tagger that linear members may use.
+/// Returns what can be trained: members, and the part-of-speech tagger that linear and recurrent members may use.
 fn members() -> Vec<&'static str> {
     let mut kinds = lethe_members::kinds();
     kinds.push(lethe_members::POS);

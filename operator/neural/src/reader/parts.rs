@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use lethe_core::NoteView;
 use lethe_dictionaries::Matcher;
+use lethe_learn::{Speech, SpeechReader};
 
-use super::{Form, Memory, Read, Reader};
+use super::{Form, Found, Memory, Read, Reader};
 
 /// The most tokens of a sequence: a longer sentence is read in parts.
 pub(crate) const LONGEST: usize = 300;
@@ -19,6 +20,8 @@ impl Reader {
             reader: self,
             note,
             hints: Vec::new(),
+            speech: self.speech.as_ref().map(Speech::reader),
+            tags: Vec::new(),
             form: Form::default(),
             sequences: Sequences::default(),
             next: 0,
@@ -73,6 +76,8 @@ pub(crate) struct Parts<'r, 'n> {
     note: NoteView<'n>,
     matcher: Option<Matcher<'r>>,
     hints: Vec<(u32, u16)>,
+    speech: Option<Box<dyn SpeechReader + 'r>>,
+    tags: Vec<u8>,
     form: Form,
     sequences: Sequences,
     next: usize,
@@ -99,11 +104,18 @@ impl Parts<'_, '_> {
             self.reader
                 .knowledge(&self.note, tokens.clone(), matcher, &mut self.hints);
         }
+        self.tags.clear();
+        if let Some(speech) = &mut self.speech {
+            speech.read(&self.note, tokens.clone(), &mut self.tags);
+        }
         let contexts = &mut memory.contexts;
         self.reader.contexts(
             &self.note,
             tokens.clone(),
-            &self.hints,
+            &Found {
+                entries: &self.hints,
+                speech: &self.tags,
+            },
             &mut self.form,
             contexts,
             &mut read.contexts,

@@ -48,6 +48,7 @@ pub(super) fn grow(
         fields: [old.fields.clone(), new_fields].concat(),
         lists: old.lists.clone(),
         dictionary: old.dictionary.clone(),
+        speech: old.speech.clone(),
         params: Params(Vec::new()),
     };
     model.params = Params::random(architecture, model.rows(), tags.len(), seed);
@@ -113,6 +114,7 @@ mod tests {
             hidden: 3,
             layer: 3,
             field: 2,
+            speech: 2,
             ..Architecture::default()
         };
         let mut model = Model {
@@ -123,6 +125,7 @@ mod tests {
             fields: vec!["nombre".to_owned()],
             lists: Vec::new(),
             dictionary: None,
+            speech: None,
             params: Params(Vec::new()),
         };
         model.params = Params::random(&model.architecture, model.rows(), model.tags.len(), 5);

@@ -65,7 +65,7 @@ pub(crate) fn self_train(
     let pseudo = Pseudo::new(&corpus, data.train.len());
     let held_out = texts(data.held_out)?;
     let scored = |model: &Model| {
-        let runner = Runner::of(isa, model, &tags, reader.knowledge_rows());
+        let runner = Runner::of(isa, model, &tags, reader.tables());
         score(&runner, &reader, &tags, &held_out, data.held_out)
     };
     let before = scored(&model);
@@ -75,7 +75,7 @@ pub(crate) fn self_train(
             isa,
             architecture: &architecture,
             allowed: &allowed,
-            knowledge_rows: reader.knowledge_rows(),
+            tables: reader.tables(),
             dropout: schedule.dropout,
         },
         settings,
@@ -123,7 +123,7 @@ pub(crate) fn self_train(
                 Some(taught) => taught.clone(),
                 None => {
                     model.params = state.params.clone();
-                    let runner = Runner::of(isa, &model, &tags, reader.knowledge_rows());
+                    let runner = Runner::of(isa, &model, &tags, reader.tables());
                     pseudo.labels(&runner, &corpus, &memory, tags.len())
                 }
             };
