@@ -31,7 +31,8 @@ pub struct Architecture {
     pub knowledge: usize,
     /// The size of the embedding of the token's field, the words before the nearest colon; 0 for none.
     pub field: usize,
-    /// The size of the embedding of the token's part of speech; 0 for none (Yang 2019, linguistic features).
+    /// The size of the embedding of the token's part of speech; 0 for none (Yang 2019, linguistic features, with a size of
+    /// 15).
     /// It needs a tagger: see [`Recurrent::speech`](crate::Recurrent::speech).
     #[serde(skip_serializing_if = "is_zero")]
     pub speech: usize,

@@ -328,6 +328,23 @@ fn a_damaged_model_is_refused_by_the_name_of_its_file() {
 }
 
 #[test]
+fn members_read_the_part_of_speech_taggers_that_ship() {
+    let place = Place::new();
+    let gold = place.write("gold.jsonl", gold(40));
+    let network = ["--set", "architecture.speech=15", "--set", "schedule.epochs=1"];
+    for (member, tagger, more) in [("ogd", "en-pos", &[][..]), ("lstm-l", "es-pos", &network[..])] {
+        let tagger = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../models")
+            .join(tagger);
+        let (pos, model) = (format!("features.pos={}", tagger.display()), place.at(member));
+        let settings = [&["--set", &pos], more].concat();
+        train(member, &gold, &model, &settings).end().expect(0);
+        let file = |folder: &Path| std::fs::read(folder.join("pos.bin")).unwrap();
+        assert!(file(&model) == file(&tagger), "{member}");
+    }
+}
+
+#[test]
 fn errors_of_a_training_are_reported_before_it_begins() {
     let place = Place::new();
     let gold_path = place.write("gold.jsonl", gold(10));
