@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use whatlang::{Detector, Lang};
 
 /// The version of the detection: another one may choose otherwise for the same note. It is a part of the
-/// fingerprint of an engine of several languages. Raise it with the crate `whatlang`, with [`READ`], and with the
-/// rule in [`ByLanguage::detect`].
+/// fingerprint of an engine of several languages. Raise it with the crate `whatlang`, with `READ`, and with the
+/// rule in `ByLanguage::detect`.
 pub const DETECTION_VERSION: u32 = 1;
 
 /// The characters of a note that are read. The language of a clinical note shows in its first lines, and a note
