@@ -388,6 +388,7 @@ mod tests {
             "backfill.input_id",
             "policy.keys.env",
             "policy.keep.*",
+            "backfill.columns.reasons.*",
         ];
         let texts = texts(&schema::configuration());
         for key in PATHS {
