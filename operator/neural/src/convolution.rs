@@ -18,7 +18,6 @@ mod pieces;
 mod runner;
 mod settings;
 mod train;
-mod words;
 
 pub use member::ConvolutionMember;
 pub use network::ConvolutionNetwork;

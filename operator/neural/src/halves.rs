@@ -30,8 +30,8 @@ impl Halves {
 /// Writes numbers of half precision in single precision.
 pub(crate) fn widen(bytes: &[u8], to: &mut [f32]) {
     let (halves, _) = bytes.as_chunks::<2>();
-    // Only its slices are converted by the processor's own instruction. A row of a table is seldom longer.
-    let mut some = [f16::ZERO; 128];
+    // Only its slices are converted by the processor's own instruction.
+    let mut some = [f16::ZERO; 1024];
     for (to, from) in to.chunks_mut(some.len()).zip(halves.chunks(some.len())) {
         let some = &mut some[..from.len()];
         for (half, &bytes) in some.iter_mut().zip(from) {

@@ -5,7 +5,6 @@ use lethe_learn::{LabelMap, Marginals, Spans, TagSet};
 
 use super::FAILED;
 use super::runner::Runner;
-use super::words::Words;
 
 /// Tags the notes of a batch one after the other. Spans do not depend on the rest of the batch.
 pub struct ConvolutionMember {
@@ -25,18 +24,13 @@ impl ConvolutionMember {
         }
     }
 
-    fn annotate<'n>(
-        &self,
-        batch: &'n NoteBatch,
-        row: usize,
-        words: &mut Words<'n>,
-    ) -> Result<Annotations, TagError> {
+    fn annotate(&self, batch: &NoteBatch, row: usize) -> Result<Annotations, TagError> {
         let note = batch.note(row);
         let mut spans = Spans::new(&self.tags);
         for window in Runner::windows(note.tokens.len()) {
             let tagged = self
                 .runner
-                .tag(note, window, words)
+                .tag(note, window)
                 .map_err(|_| TagError::Failed(FAILED))?;
             spans.push(&tagged.tags, &tagged.scores(self.tags.len()));
             batch.advance()?;
@@ -55,9 +49,8 @@ impl Tagger for ConvolutionMember {
     }
 
     fn tag(&self, batch: &NoteBatch) -> Vec<Result<Annotations, TagError>> {
-        let mut words = Words::default();
         let note = |row| match batch.row_kind(row) {
-            RowKind::Note => self.annotate(batch, row, &mut words),
+            RowKind::Note => self.annotate(batch, row),
             _ => Ok(Annotations::default()),
         };
         (0..batch.len()).map(note).collect()
@@ -76,12 +69,11 @@ impl Marginals for ConvolutionMember {
     /// A token's probabilities are those of its own scores. A note whose network cannot be computed has every
     /// token outside of spans.
     fn marginals(&self, batch: &NoteBatch) -> Vec<Vec<f32>> {
-        let mut words = Words::default();
         let note = |row| {
             let note = batch.note(row);
             let mut all = Vec::with_capacity(note.tokens.len() * self.tags.len());
             for window in Runner::windows(note.tokens.len()) {
-                match self.runner.tag(note, window.clone(), &mut words) {
+                match self.runner.tag(note, window.clone()) {
                     Ok(tagged) => all.extend(tagged.probabilities),
                     Err(_) => all.extend(window.flat_map(|_| self.outside())),
                 }

@@ -1,5 +1,7 @@
 //! Runs a trained network: one window of a note at a time.
 
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 use std::ops::Range;
 
 use candle_core::{Device, Tensor};
@@ -9,11 +11,12 @@ use lethe_learn::TagSet;
 
 use super::layers::Layers;
 use super::path::Paths;
+use super::pieces::Pieces;
 use super::settings::{ConvolutionShape, slot};
-use super::words::{Table, Words};
 use crate::alone::alone;
 use crate::halves::Halves;
 use crate::model::Params;
+use crate::types::WordHasher;
 
 /// The tokens of a window, besides those around it that its tags depend on.
 const WINDOW: usize = 2048;
@@ -22,7 +25,9 @@ const WINDOW: usize = 2048;
 pub(super) struct Runner {
     shape: ConvolutionShape,
     tags: TagSet,
-    table: Table,
+    /// The tables of words and shapes; that of words is empty if `pieces` has it.
+    params: Params,
+    pieces: Option<Halves>,
     layers: Layers,
     paths: Paths,
     isa: Isa,
@@ -57,7 +62,8 @@ impl Runner {
         Ok(Self {
             shape: shape.clone(),
             tags: tags.clone(),
-            table: Table::new(shape, params, pieces),
+            params,
+            pieces,
             layers,
             isa: Isa::best(),
             paths: Paths::new(tags),
@@ -71,20 +77,14 @@ impl Runner {
             .map(move |first| first..tokens.min(first + WINDOW))
     }
 
-    /// Tags one of a note's windows. The result depends on the note alone: `words` only saves work for words of
-    /// earlier notes.
+    /// Tags one of a note's windows. The result depends on the note alone.
     ///
     /// # Errors
     /// If candle fails, or a score is not finite.
-    pub(super) fn tag<'n>(
-        &self,
-        note: NoteView<'n>,
-        window: Range<usize>,
-        words: &mut Words<'n>,
-    ) -> candle_core::Result<Tagged> {
+    pub(super) fn tag(&self, note: NoteView<'_>, window: Range<usize>) -> candle_core::Result<Tagged> {
         let reach = self.shape.reach();
         let read = window.start.saturating_sub(reach)..note.tokens.len().min(window.end + reach);
-        let input = words.input(&self.table, note, read.clone());
+        let input = self.input(note, read.clone());
         let mut scores = alone(|| {
             let input = Tensor::from_vec(input, (read.len(), self.shape.inputs()), &Device::Cpu)?;
             let scores = self.layers.run(&input)?;
@@ -101,6 +101,37 @@ impl Runner {
             probabilities: scores,
         })
     }
+
+    /// Returns the input of some of a note's tokens.
+    fn input(&self, note: NoteView<'_>, tokens: Range<usize>) -> Vec<f32> {
+        let (piece, inputs) = (self.shape.piece, self.shape.inputs());
+        let mut input = vec![0.0; tokens.len() * inputs];
+        let (mut pieces, mut row) = (Pieces::default(), vec![0.0; piece]);
+        // The first place of each word: about half of a note's tokens repeat an earlier one.
+        let mut places: HashMap<_, _, BuildHasherDefault<WordHasher>> = HashMap::default();
+        for (at, token) in tokens.enumerate() {
+            let (word, kind) = (note.word(token), note.tokens.kind(token));
+            let first = *places.entry((word, kind)).or_insert(at);
+            if first < at {
+                input.copy_within(first * inputs..(first + 1) * inputs, at * inputs);
+                continue;
+            }
+            pieces.read(word, kind, self.shape.buckets);
+            let to = &mut input[at * inputs..(at + 1) * inputs];
+            let (sum, shape) = to.split_at_mut(piece);
+            for &at in &pieces.rows {
+                match &self.pieces {
+                    Some(table) => table.row(at as usize, &mut row),
+                    None => row.copy_from_slice(self.params.row(slot::PIECES, at as usize)),
+                }
+                sum.iter_mut().zip(&row).for_each(|(sum, x)| *sum += x);
+            }
+            let scale = scale(pieces.rows.len());
+            sum.iter_mut().for_each(|x| *x *= scale);
+            shape.copy_from_slice(self.params.row(slot::SHAPES, usize::from(pieces.shape)));
+        }
+        input
+    }
 }
 
 /// Replaces the scores of each row by probabilities.
@@ -114,4 +145,9 @@ fn softmax(isa: Isa, scores: &mut [f32], tags: usize) {
         let sum: f32 = row.iter().sum();
         row.iter_mut().for_each(|score| *score /= sum);
     }
+}
+
+/// Returns the factor of a sum of this many vectors that keeps its size.
+pub(super) fn scale(rows: usize) -> f32 {
+    1.0 / (rows as f32).sqrt()
 }

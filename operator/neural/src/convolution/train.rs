@@ -14,9 +14,8 @@ use sha2::{Digest as _, Sha256};
 use super::layers::{Layers, Step};
 use super::network::ConvolutionNetwork;
 use super::pieces::Pieces;
-use super::runner::Runner;
+use super::runner::{Runner, scale};
 use super::settings::{ConvolutionSchedule, ConvolutionShape, Convolutional, slot};
-use super::words::{Words, scale};
 use crate::adam::Adam;
 use crate::alone::alone;
 use crate::checkpoint::State;
@@ -334,11 +333,11 @@ fn score(
     let failed = |_| TrainError::Computation;
     let runner = Runner::new(shape, params.clone(), None, tags).map_err(failed)?;
     let batch = NoteBatch::from_texts(documents.iter().map(|document| document.text.as_str()))?;
-    let (mut counts, mut words) = (Counts::default(), Words::default());
+    let mut counts = Counts::default();
     for (document, note) in documents.iter().zip(batch.notes()) {
         let mut found = Vec::with_capacity(note.tokens.len());
         for window in Runner::windows(note.tokens.len()) {
-            found.extend(runner.tag(note, window, &mut words).map_err(failed)?.tags);
+            found.extend(runner.tag(note, window).map_err(failed)?.tags);
         }
         let marks: Vec<Mark> = tags
             .decode(&found)
