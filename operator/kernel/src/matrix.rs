@@ -67,7 +67,15 @@ impl Matrix {
     /// # Panics
     /// If `a` or `c` is too short.
     pub fn product(&self, rows: usize, a: &[f32], a_stride: usize, c: &mut [f32]) {
-        if let Some(task) = self.task(rows, a, a_stride, c) {
+        self.product_into(rows, a, a_stride, c, self.width());
+    }
+
+    /// Computes the same where the rows of `c` begin `c_stride` apart.
+    ///
+    /// # Panics
+    /// As [`Matrix::product`], or if `c_stride` is less than [`Matrix::width`].
+    pub fn product_into(&self, rows: usize, a: &[f32], a_stride: usize, c: &mut [f32], c_stride: usize) {
+        if let Some(task) = self.task(rows, a, a_stride, c, c_stride) {
             // SAFETY: `task` checked the sizes; an `Isa` exists only where the processor has it.
             unsafe { dispatch!(self.isa, product(task: Task)) }
         }
@@ -79,7 +87,7 @@ impl Matrix {
     /// As [`Matrix::product`], or if `bias` is too short.
     fn product_from(&self, bias: &[f32], rows: usize, a: &[f32], a_stride: usize, c: &mut [f32]) {
         assert!(bias.len() >= self.width(), "the bias has one number per column");
-        if let Some(mut task) = self.task(rows, a, a_stride, c) {
+        if let Some(mut task) = self.task(rows, a, a_stride, c, self.width()) {
             (task.first, task.first_stride) = (bias.as_ptr(), 0);
             // SAFETY: as in `product`; every row's sums begin with the one row of `bias`, which is long
             // enough.
@@ -92,23 +100,31 @@ impl Matrix {
     /// # Panics
     /// As [`Matrix::product`].
     pub fn best(&self, rows: usize, a: &[f32], a_stride: usize, c: &mut [f32]) {
-        if let Some(task) = self.task(rows, a, a_stride, c) {
-            // SAFETY: as in `product`.
+        self.best_into(rows, a, a_stride, c, self.width());
+    }
+
+    /// Computes the same where the rows of `c` begin `c_stride` apart.
+    ///
+    /// # Panics
+    /// As [`Matrix::product_into`].
+    pub fn best_into(&self, rows: usize, a: &[f32], a_stride: usize, c: &mut [f32], c_stride: usize) {
+        if let Some(task) = self.task(rows, a, a_stride, c, c_stride) {
+            // SAFETY: as in `product_into`.
             unsafe { dispatch!(self.isa, best(task: Task)) }
         }
     }
 
-    fn task(&self, rows: usize, a: &[f32], a_stride: usize, c: &mut [f32]) -> Option<Task> {
+    fn task(&self, rows: usize, a: &[f32], a_stride: usize, c: &mut [f32], c_stride: usize) -> Option<Task> {
         let last = rows.checked_sub(1)?;
         assert!(
             a.len() >= last * a_stride + self.k,
             "the left side has all its rows"
         );
         assert!(
-            c.len() >= rows * self.width(),
+            c_stride >= self.width() && c.len() >= last * c_stride + self.width(),
             "the product has room for all its rows"
         );
-        Some(self.task_unchecked(rows, a.as_ptr(), a_stride, c.as_mut_ptr(), self.width()))
+        Some(self.task_unchecked(rows, a.as_ptr(), a_stride, c.as_mut_ptr(), c_stride))
     }
 
     /// Returns the task without its checks, for [`super::lstm`], which makes its own.

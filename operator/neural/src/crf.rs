@@ -5,12 +5,14 @@
 //! sequences is one matrix product; emissions are at least e^-60 of their row's best, so that no step's sum
 //! is zero.
 
+mod running;
 mod soft;
 
 use lethe_kernel::{Buffer, Isa, Matrix, add_outer, columns, exp_in_place};
 use lethe_learn::TagSet;
 
 use crate::bucket::Bucket;
+pub(crate) use running::{Running, Scratch};
 
 /// A score that no path of the scheme can compensate.
 const NEVER: f32 = -1e8;

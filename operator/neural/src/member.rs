@@ -13,7 +13,7 @@ use lethe_learn::{LabelMap, Marginals, Spans, TagSet};
 use crate::halves::Halves;
 use crate::model::Model;
 use crate::reader::Reader;
-use crate::runner::{Kept, Runner, Tagged};
+use crate::runner::{Kept, Runner, Tagged, none};
 
 /// Notes with more tokens are read in parts.
 const LONG: usize = 1 << 15;
@@ -110,7 +110,7 @@ impl NeuralMember {
     /// Tags a batch without long notes.
     fn tag_short(&self, batch: &NoteBatch) -> Vec<Result<Annotations, TagError>> {
         self.with(|kept| {
-            let (read, tagged) = self.runner.run(&self.reader, batch, kept, |_, _| {});
+            let (read, tagged) = self.runner.run(&self.reader, batch, kept, none());
             self.count(&tagged);
             let done = batch.advance();
             let one = |(note, range): (_, &Range<usize>)| {
@@ -172,11 +172,14 @@ impl Marginals for NeuralMember {
             let tags = self.tags.len();
             let tokens: usize = batch.notes().map(|note| note.tokens.len()).sum();
             let mut all = vec![0.0; tokens * tags];
-            let (read, _) = self
-                .runner
-                .run(&self.reader, batch, kept, |token, probabilities| {
+            let (read, _) = self.runner.run(
+                &self.reader,
+                batch,
+                kept,
+                Some(|token: usize, probabilities: &[f32]| {
                     all[token * tags..(token + 1) * tags].copy_from_slice(probabilities);
-                });
+                }),
+            );
             let note = |range: &std::ops::Range<usize>| all[range.start * tags..range.end * tags].to_vec();
             read.notes.iter().map(note).collect()
         })

@@ -13,7 +13,7 @@ use lethe_learn::TagSet;
 
 use crate::bilstm::{BiLstm, Trace};
 use crate::bucket::Bucket;
-use crate::crf::{Allowed, Crf};
+use crate::crf::{Running, Scratch};
 use crate::halves::Halves;
 use crate::model::{Architecture, Model, Params, slot};
 use crate::reader::{LONGEST, Memory, Read, Reader, Tables};
@@ -34,6 +34,11 @@ const PART: usize = SIDE_BY_SIDE * LONGEST;
 /// The most cached rows of word types and of contexts; beyond it, all are removed before the next batch.
 const KEPT: usize = 1 << 14;
 
+/// For callers that need no probabilities.
+pub(crate) const fn none() -> Option<fn(usize, &[f32])> {
+    None
+}
+
 /// A network packed for running.
 pub(crate) struct Runner {
     isa: Isa,
@@ -49,7 +54,7 @@ pub(crate) struct Runner {
     word_lstm: BiLstm,
     layer: Option<Affine>,
     out: Affine,
-    crf: Crf,
+    crf: Running,
 }
 
 /// The cache of one thread between batches.
@@ -62,6 +67,8 @@ pub(crate) struct Kept {
     trace: Trace,
     layer: Buffer,
     scores: Buffer,
+    probabilities: Buffer,
+    scratch: Scratch,
     path: Vec<u16>,
 }
 
@@ -134,26 +141,23 @@ impl Runner {
             for (unit, row) in tensor.data.chunks_exact(n).enumerate() {
                 rows[word_lstm.column(unit) * n..][..n].copy_from_slice(row);
             }
-            Affine::new(Matrix::of_rows(isa, &rows, n, 0.0), params.get(slot + 1))
-        };
-        let (layer, out) = if a.layer > 0 {
-            let out = &params.0[slot::OUT];
-            let matrix = Matrix::of_rows(isa, &out.data, out.columns, 0.0);
-            (
-                Some(spread(slot::LAYER)),
-                Affine::new(matrix, params.get(slot::OUT_BIAS)),
-            )
-        } else {
-            (None, spread(slot::OUT))
+            (rows, n)
         };
         let n = tags.len();
-        let allowed = Allowed::new(tags);
         let crf = if a.crf {
             let [pairs, starts, ends] = [slot::PAIRS, slot::STARTS, slot::ENDS].map(|slot| params.get(slot));
-            Crf::new(isa, &allowed, pairs, starts, ends)
+            Running::new(isa, tags, pairs, starts, ends)
         } else {
             // Each token is independent, except that forbidden transitions stay forbidden.
-            Crf::new(isa, &allowed, &vec![0.0; n * n], &vec![0.0; n], &vec![0.0; n])
+            Running::new(isa, tags, &vec![0.0; n * n], &vec![0.0; n], &vec![0.0; n])
+        };
+        let bias = params.get(slot::OUT_BIAS);
+        let (layer, out) = if a.layer > 0 {
+            let (rows, n) = spread(slot::LAYER);
+            let layer = Affine::new(Matrix::of_rows(isa, &rows, n, 0.0), params.get(slot::LAYER + 1));
+            (Some(layer), crf.map(&params.0[slot::OUT].data, bias))
+        } else {
+            (None, crf.map(&spread(slot::OUT).0, bias))
         };
         let char_lstm = BiLstm::new(isa, a.char_hidden, lstm(params, slot::CHAR_LSTM));
         let table = params.get(slot::CHAR);
@@ -183,7 +187,7 @@ impl Runner {
         reader: &Reader,
         batch: &NoteBatch,
         kept: &mut Kept,
-        mut marginals: impl FnMut(usize, &[f32]),
+        mut marginals: Option<impl FnMut(usize, &[f32])>,
     ) -> (Read, Tagged) {
         let mut read = reader.lay_out(batch, &mut kept.memory);
         let mut tagged = Tagged::outside(read.types.len(), true);
@@ -222,7 +226,7 @@ impl Runner {
             };
             let mut tagged = Tagged::outside(read.types.len(), true);
             let all = 0..read.sequences.len();
-            self.tag_part(&read, all, kept, true, &mut tagged, &mut |_, _| {});
+            self.tag_part(&read, all, kept, true, &mut tagged, &mut none());
             each(first, &tagged)?;
         }
     }
@@ -236,15 +240,22 @@ impl Runner {
             kept,
             false,
             &mut tagged,
-            &mut |_, _| {},
+            &mut none(),
         );
         tagged
     }
 
     /// Calls `each` with each token that was read and its probability of each tag.
-    pub(crate) fn marginals(&self, read: &Read, kept: &mut Kept, mut each: impl FnMut(usize, &[f32])) {
+    pub(crate) fn marginals(&self, read: &Read, kept: &mut Kept, each: impl FnMut(usize, &[f32])) {
         let mut tagged = Tagged::outside(read.types.len(), true);
-        self.tag_part(read, 0..read.sequences.len(), kept, true, &mut tagged, &mut each);
+        self.tag_part(
+            read,
+            0..read.sequences.len(),
+            kept,
+            true,
+            &mut tagged,
+            &mut Some(each),
+        );
     }
 
     /// Tags some of the sequences; if `scored`, also computes the probability of each token to be in some
@@ -256,22 +267,23 @@ impl Runner {
         kept: &mut Kept,
         scored: bool,
         tagged: &mut Tagged,
-        marginals: &mut impl FnMut(usize, &[f32]),
+        marginals: &mut Option<impl FnMut(usize, &[f32])>,
     ) {
         tagged.computed += self.new_rows(kept);
         for group in buckets(&read.sequences[sequences]) {
             let bucket = Bucket::new(group.iter().map(Range::len).collect());
             self.scores(&bucket, &group, read, kept);
             let width = self.crf.width();
-            let mut probabilities = Buffer::default();
+            let mut by_tag = vec![0.0; self.tags];
+            let outside = self.crf.column(TagSet::OUTSIDE);
             if scored {
-                probabilities = kept.scores.clone();
+                kept.probabilities.reuse(kept.scores.len());
+                kept.probabilities.copy_from_slice(&kept.scores);
                 if self.architecture.crf {
-                    self.crf.marginals(&bucket, &mut probabilities, None);
+                    self.crf
+                        .marginals(&bucket, &mut kept.probabilities, &mut kept.scratch);
                 } else {
-                    probabilities
-                        .chunks_exact_mut(width)
-                        .for_each(|row| softmax(&mut row[..self.tags]));
+                    kept.probabilities.chunks_exact_mut(width).for_each(softmax);
                 }
             }
             self.crf.decode(&bucket, &mut kept.scores, &mut kept.path);
@@ -281,10 +293,12 @@ impl Runner {
                     let tag = kept.path[row];
                     tagged.tags[token] = tag;
                     if scored {
-                        let all = &probabilities[row * width..][..self.tags];
-                        tagged.token_scores[token] =
-                            (1.0 - all[usize::from(TagSet::OUTSIDE)]).clamp(0.0, 1.0);
-                        marginals(token, all);
+                        let all = &kept.probabilities[row * width..][..width];
+                        tagged.token_scores[token] = (1.0 - all[outside]).clamp(0.0, 1.0);
+                        if let Some(marginals) = marginals {
+                            self.crf.by_tag(all, &mut by_tag);
+                            marginals(token, &by_tag);
+                        }
                     }
                 }
             }

@@ -51,17 +51,21 @@ impl CustomOp2 for Neighbours {
     ) -> Result<(CpuStorage, Shape)> {
         let channels = self.bias.len();
         let (rows, given) = (numbers(rows, rows_layout)?, numbers(given, given_layout)?);
-        let given: Vec<&[f32]> = given.chunks_exact(3 * channels).collect();
-        let mut out = rows.to_vec();
-        for (t, row) in out.chunks_exact_mut(channels).enumerate() {
-            let mut sum = self.bias.clone();
-            let before = t.checked_sub(self.dilation).map(|at| &given[at][..channels]);
-            let after = given.get(t + self.dilation).map(|row| &row[2 * channels..]);
-            let own = Some(&given[t][channels..2 * channels]);
-            for part in [before, own, after].into_iter().flatten() {
-                sum.iter_mut().zip(part).for_each(|(sum, x)| *sum += x);
-            }
-            row.iter_mut().zip(&sum).for_each(|(x, sum)| *x += sum.max(0.0));
+        // Stands for the neighbours of a note's first and last tokens.
+        let none = vec![0.0; channels];
+        let part = |t: Option<usize>, part: usize| {
+            let row = t.and_then(|t| given.get(3 * channels * t..3 * channels * (t + 1)));
+            row.map_or(&none[..], |row| &row[part * channels..(part + 1) * channels])
+        };
+        let mut out = Vec::with_capacity(rows.len());
+        for (t, row) in rows.chunks_exact(channels).enumerate() {
+            let before = part(t.checked_sub(self.dilation), 0);
+            let (own, after) = (part(Some(t), 1), part(Some(t + self.dilation), 2));
+            let neighbours = before.iter().zip(own).zip(after);
+            let both = row.iter().zip(&self.bias).zip(neighbours);
+            out.extend(
+                both.map(|((x, bias), ((before, own), after))| x + (bias + before + own + after).max(0.0)),
+            );
         }
         Ok((CpuStorage::F32(out), rows_layout.shape().clone()))
     }
@@ -88,11 +92,10 @@ impl CustomOp1 for Bias {
 
     fn cpu_fwd(&self, rows: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
         let least = if self.relu { 0.0 } else { f32::MIN };
-        let mut out = numbers(rows, layout)?.to_vec();
-        for row in out.chunks_exact_mut(self.bias.len()) {
-            row.iter_mut()
-                .zip(&self.bias)
-                .for_each(|(x, bias)| *x = (*x + bias).max(least));
+        let rows = numbers(rows, layout)?;
+        let mut out = Vec::with_capacity(rows.len());
+        for row in rows.chunks_exact(self.bias.len()) {
+            out.extend(row.iter().zip(&self.bias).map(|(x, bias)| (x + bias).max(least)));
         }
         Ok((CpuStorage::F32(out), layout.shape().clone()))
     }

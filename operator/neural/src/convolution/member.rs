@@ -32,7 +32,7 @@ impl ConvolutionMember {
                 .runner
                 .tag(note, window)
                 .map_err(|_| TagError::Failed(FAILED))?;
-            spans.push(&tagged.tags, &tagged.scores(self.tags.len()));
+            spans.push(&tagged.tags, &tagged.scores);
             batch.advance()?;
         }
         let mut found = Collector::new(note);
@@ -73,8 +73,8 @@ impl Marginals for ConvolutionMember {
             let note = batch.note(row);
             let mut all = Vec::with_capacity(note.tokens.len() * self.tags.len());
             for window in Runner::windows(note.tokens.len()) {
-                match self.runner.tag(note, window.clone()) {
-                    Ok(tagged) => all.extend(tagged.probabilities),
+                match self.runner.probabilities(note, window.clone()) {
+                    Ok(probabilities) => all.extend(probabilities),
                     Err(_) => all.extend(window.flat_map(|_| self.outside())),
                 }
             }

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use candle_core::{Device, Tensor};
-use lethe_core::NoteView;
+use lethe_core::{NoteView, TokenKind};
 use lethe_kernel::{Isa, exp_in_place};
 use lethe_learn::TagSet;
 
@@ -20,6 +21,8 @@ use crate::types::WordHasher;
 
 /// The tokens of a window, besides those around it that its tags depend on.
 const WINDOW: usize = 2048;
+/// The words that a thread keeps, of some hundred bytes each; beyond it, all are removed.
+const KEPT: usize = 1 << 14;
 
 /// A network for running.
 pub(super) struct Runner {
@@ -31,22 +34,25 @@ pub(super) struct Runner {
     layers: Layers,
     paths: Paths,
     isa: Isa,
+    /// Words that threads reuse between notes.
+    pool: Mutex<Vec<Words>>,
 }
 
 /// The tags of a window's tokens.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tagged {
     pub(super) tags: Vec<u16>,
-    /// The probability of each tag for each token.
-    pub(super) probabilities: Vec<f32>,
+    /// The probability of each token in a span to be in one, and 0 for the others.
+    pub(super) scores: Vec<f32>,
 }
 
-impl Tagged {
-    /// Returns the probability of each token to be in a span.
-    pub(super) fn scores(&self, tags: usize) -> Vec<f32> {
-        let outside = self.probabilities.chunks_exact(tags).map(|row| row[0]);
-        outside.map(|outside| (1.0 - outside).clamp(0.0, 1.0)).collect()
-    }
+/// The inputs of words. Holds words of notes; never printed, never written.
+#[derive(Default)]
+struct Words {
+    places: HashMap<Box<str>, u32, BuildHasherDefault<WordHasher>>,
+    inputs: Vec<f32>,
+    pieces: Pieces,
+    row: Vec<f32>,
 }
 
 impl Runner {
@@ -67,6 +73,7 @@ impl Runner {
             layers,
             isa: Isa::best(),
             paths: Paths::new(tags),
+            pool: Mutex::default(),
         })
     }
 
@@ -82,55 +89,103 @@ impl Runner {
     /// # Errors
     /// If candle fails, or a score is not finite.
     pub(super) fn tag(&self, note: NoteView<'_>, window: Range<usize>) -> candle_core::Result<Tagged> {
+        let scores = self.scores(note, window)?;
+        let tags = self.paths.best(&scores);
+        let mut row = Vec::with_capacity(self.tags.len());
+        let score = |(tag, scores): (&u16, &[f32])| {
+            if *tag == TagSet::OUTSIDE {
+                return 0.0;
+            }
+            row.clear();
+            row.extend_from_slice(scores);
+            softmax(self.isa, &mut row, self.tags.len());
+            (1.0 - row[usize::from(TagSet::OUTSIDE)]).clamp(0.0, 1.0)
+        };
+        Ok(Tagged {
+            scores: tags
+                .iter()
+                .zip(scores.chunks_exact(self.tags.len()))
+                .map(score)
+                .collect(),
+            tags,
+        })
+    }
+
+    /// Returns the probability of each tag for each token of a window.
+    ///
+    /// # Errors
+    /// As [`Runner::tag`].
+    pub(super) fn probabilities(
+        &self,
+        note: NoteView<'_>,
+        window: Range<usize>,
+    ) -> candle_core::Result<Vec<f32>> {
+        let mut scores = self.scores(note, window)?;
+        softmax(self.isa, &mut scores, self.tags.len());
+        Ok(scores)
+    }
+
+    /// Returns the score of each tag for each token of a window.
+    fn scores(&self, note: NoteView<'_>, window: Range<usize>) -> candle_core::Result<Vec<f32>> {
         let reach = self.shape.reach();
         let read = window.start.saturating_sub(reach)..note.tokens.len().min(window.end + reach);
         let input = self.input(note, read.clone());
-        let mut scores = alone(|| {
+        let scores = alone(|| {
             let input = Tensor::from_vec(input, (read.len(), self.shape.inputs()), &Device::Cpu)?;
             let scores = self.layers.run(&input)?;
             let scores = scores.narrow(0, window.start - read.start, window.len())?;
             scores.contiguous()?.flatten_all()?.to_vec1::<f32>()
         })?;
-        if !scores.iter().all(|score| score.is_finite()) {
-            return Err(candle_core::Error::msg("a score is not finite"));
+        match scores.iter().all(|score| score.is_finite()) {
+            true => Ok(scores),
+            false => Err(candle_core::Error::msg("a score is not finite")),
         }
-        let tags = self.paths.best(&scores);
-        softmax(self.isa, &mut scores, self.tags.len());
-        Ok(Tagged {
-            tags,
-            probabilities: scores,
-        })
     }
 
     /// Returns the input of some of a note's tokens.
     fn input(&self, note: NoteView<'_>, tokens: Range<usize>) -> Vec<f32> {
-        let (piece, inputs) = (self.shape.piece, self.shape.inputs());
-        let mut input = vec![0.0; tokens.len() * inputs];
-        let (mut pieces, mut row) = (Pieces::default(), vec![0.0; piece]);
-        // The first place of each word: about half of a note's tokens repeat an earlier one.
-        let mut places: HashMap<_, _, BuildHasherDefault<WordHasher>> = HashMap::default();
-        for (at, token) in tokens.enumerate() {
-            let (word, kind) = (note.word(token), note.tokens.kind(token));
-            let first = *places.entry((word, kind)).or_insert(at);
-            if first < at {
-                input.copy_within(first * inputs..(first + 1) * inputs, at * inputs);
-                continue;
-            }
-            pieces.read(word, kind, self.shape.buckets);
-            let to = &mut input[at * inputs..(at + 1) * inputs];
-            let (sum, shape) = to.split_at_mut(piece);
-            for &at in &pieces.rows {
-                match &self.pieces {
-                    Some(table) => table.row(at as usize, &mut row),
-                    None => row.copy_from_slice(self.params.row(slot::PIECES, at as usize)),
-                }
-                sum.iter_mut().zip(&row).for_each(|(sum, x)| *sum += x);
-            }
-            let scale = scale(pieces.rows.len());
-            sum.iter_mut().for_each(|x| *x *= scale);
-            shape.copy_from_slice(self.params.row(slot::SHAPES, usize::from(pieces.shape)));
+        let inputs = self.shape.inputs();
+        // Nothing panics while the lock is held.
+        let pool = || self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut words = pool().pop().unwrap_or_default();
+        let mut input = Vec::with_capacity(tokens.len() * inputs);
+        for token in tokens {
+            let at = self.place(&mut words, note.word(token), note.tokens.kind(token));
+            input.extend_from_slice(&words.inputs[at * inputs..(at + 1) * inputs]);
         }
+        pool().push(words);
         input
+    }
+
+    /// Returns the place of a word among those of a thread, and computes its input if it is new.
+    fn place(&self, words: &mut Words, word: &str, kind: TokenKind) -> usize {
+        if let Some(&at) = words.places.get(word) {
+            return at as usize;
+        }
+        if words.places.len() >= KEPT {
+            words.places.clear();
+            words.inputs.clear();
+        }
+        let (piece, inputs) = (self.shape.piece, self.shape.inputs());
+        let at = words.places.len();
+        words.places.insert(word.into(), at as u32);
+        words.inputs.resize((at + 1) * inputs, 0.0);
+        words.row.resize(piece, 0.0);
+        words.pieces.read(word, kind, self.shape.buckets);
+        let (sum, shape) = words.inputs[at * inputs..].split_at_mut(piece);
+        for &at in &words.pieces.rows {
+            match &self.pieces {
+                Some(table) => table.row(at as usize, &mut words.row),
+                None => words
+                    .row
+                    .copy_from_slice(self.params.row(slot::PIECES, at as usize)),
+            }
+            sum.iter_mut().zip(&words.row).for_each(|(sum, x)| *sum += x);
+        }
+        let scale = scale(words.pieces.rows.len());
+        sum.iter_mut().for_each(|x| *x *= scale);
+        shape.copy_from_slice(self.params.row(slot::SHAPES, usize::from(words.pieces.shape)));
+        at
     }
 }
 
