@@ -3,6 +3,9 @@
 use super::{Chain, DOUBTFUL, Layout, Scratch};
 use crate::kernel::{self, ScaledRows};
 
+/// The marginals of a token may differ from 1 by this much together. Beyond it, sums are computed in logarithms.
+const MISSING: f32 = 0.25;
+
 /// Which sums are kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kept {
@@ -64,6 +67,7 @@ impl Chain {
             log_sum
         } else {
             scratch.by_exact = true;
+            scratch.first.clear();
             at_least(&mut scratch.marginals, scores.len());
             let marginals = &mut scratch.marginals[..scores.len()];
             scratch.exact.run(self, before, scores, marginals)
@@ -113,7 +117,7 @@ impl Chain {
         &active[..count]
     }
 
-    /// Returns `None` if masses differ so much that the dropped ones may matter.
+    /// Returns `None` if masses differ so much that dropped ones matter.
     #[inline(always)]
     fn forward_backward(
         &self,
@@ -123,8 +127,8 @@ impl Chain {
         scratch: &mut Scratch,
     ) -> Option<f64> {
         let log_sum = self.forward(before, scores, scratch)?;
-        self.backward(scores.len() / self.layout.width, kept, scratch);
-        Some(log_sum)
+        self.backward(scores.len() / self.layout.width, kept, scratch)
+            .then_some(log_sum)
     }
 
     #[inline(always)]
@@ -170,8 +174,9 @@ impl Chain {
         Some(log_sum)
     }
 
+    /// Returns whether no mass is missing that was dropped on the way forward and that later tokens need.
     #[inline(always)]
-    fn backward(&self, tokens: usize, kept: Kept, scratch: &mut Scratch) {
+    fn backward(&self, tokens: usize, kept: Kept, scratch: &mut Scratch) -> bool {
         let Layout { width, free } = self.layout;
         let (begin, inside) = Self::inner_steps(&self.factors, self.layout);
         match kept {
@@ -181,8 +186,8 @@ impl Chain {
             }
             Kept::First => scratch.first.resize(tokens, 0.0),
         }
-        let (mut behind, mut next) = ([0.0f32; 256], [0.0f32; 256]);
-        let (behind, next) = (&mut behind[..width], &mut next[..width]);
+        let (mut behind, mut next, mut own) = ([0.0f32; 256], [0.0f32; 256], [0.0f32; 256]);
+        let (behind, next, own) = (&mut behind[..width], &mut next[..width], &mut own[..width]);
         for t in (0..tokens).rev() {
             let at = t * width;
             let forward = &scratch.forward[at..at + width];
@@ -221,17 +226,22 @@ impl Chain {
                 let product = factor * behind;
                 *next = if product > self.negligible { product } else { 0.0 };
             }
+            for ((own, forward), behind) in own.iter_mut().zip(forward).zip(&*behind) {
+                *own = forward * behind;
+            }
+            // What is dropped is missing from every later sum, and what is behind it is not.
+            if !((kernel::sum(own) - 1.0).abs() <= MISSING) {
+                return false;
+            }
             match kept {
                 Kept::All => {
-                    let marginals = scratch.marginals[at..at + width].iter_mut();
-                    for ((marginal, forward), behind) in marginals.zip(forward).zip(&*behind) {
-                        *marginal = forward * behind;
-                    }
+                    scratch.marginals[at..at + width].copy_from_slice(own);
                     scratch.passed[at..at + width].copy_from_slice(next);
                 }
-                Kept::First => scratch.first[t] = forward[0] * behind[0],
+                Kept::First => scratch.first[t] = own[0],
             }
         }
+        true
     }
 
     /// Runs forward only: if every step is normalised locally, later tokens change nothing.
