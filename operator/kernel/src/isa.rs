@@ -45,6 +45,25 @@ impl Isa {
         }
     }
 
+    /// Runs loops in plain Rust with this instruction set's registers, of which the compiler uses the narrower ones
+    /// otherwise. The numbers are the same: no operation is fused or moved. `work` must be `#[inline(always)]`, and so
+    /// must the functions whose loops are meant.
+    #[inline(always)]
+    pub fn widely<T>(self, work: impl FnOnce() -> T) -> T {
+        #[cfg(target_arch = "x86_64")]
+        {
+            #[target_feature(enable = "avx2")]
+            fn wide<T>(work: impl FnOnce() -> T) -> T {
+                work()
+            }
+            if self.0 != Kind::Portable {
+                // SAFETY: an `Isa` exists only where the processor has it, and both others include AVX2.
+                return unsafe { wide(work) };
+            }
+        }
+        work()
+    }
+
     /// Returns the numbers per vector.
     pub const fn lanes(self) -> usize {
         match self.0 {

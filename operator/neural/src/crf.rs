@@ -289,7 +289,7 @@ impl Crf {
 
 /// Returns the product of two factors, or 0 if it is less than 2^-120. A processor takes a hundred times as
 /// long for a subnormal product, and confident models have many.
-#[inline]
+#[inline(always)]
 fn probability(a: f32, b: f32) -> f32 {
     const UP: f32 = (1_u128 << 64) as f32;
     const LEAST: f32 = 1.0 / (1_u128 << 56) as f32;

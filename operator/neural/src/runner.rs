@@ -326,9 +326,14 @@ impl Runner {
                         to.copy_from_slice(own);
                     } else {
                         let more = contexts.get(direction, context, width);
-                        to.iter_mut()
-                            .zip(own.iter().zip(more))
-                            .for_each(|(to, (a, b))| *to = a + b);
+                        self.isa.widely(
+                            #[inline(always)]
+                            || {
+                                for (to, (own, more)) in to.iter_mut().zip(own.iter().zip(more)) {
+                                    *to = own + more;
+                                }
+                            },
+                        );
                     }
                 }
             });

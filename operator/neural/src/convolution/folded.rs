@@ -2,6 +2,7 @@
 //! side by side, which takes longer than to multiply them.
 
 use candle_core::{CpuStorage, CustomOp1, CustomOp2, Error, Layout, Result, Shape, Tensor};
+use lethe_kernel::Isa;
 
 /// A convolution for running: its weights side by side, so that one product has what each token gives to the
 /// token ahead, to itself and to the token behind.
@@ -57,16 +58,21 @@ impl CustomOp2 for Neighbours {
             let row = t.and_then(|t| given.get(3 * channels * t..3 * channels * (t + 1)));
             row.map_or(&none[..], |row| &row[part * channels..(part + 1) * channels])
         };
-        let mut out = Vec::with_capacity(rows.len());
-        for (t, row) in rows.chunks_exact(channels).enumerate() {
-            let before = part(t.checked_sub(self.dilation), 0);
-            let (own, after) = (part(Some(t), 1), part(Some(t + self.dilation), 2));
-            let neighbours = before.iter().zip(own).zip(after);
-            let both = row.iter().zip(&self.bias).zip(neighbours);
-            out.extend(
-                both.map(|((x, bias), ((before, own), after))| x + (bias + before + own + after).max(0.0)),
-            );
-        }
+        let mut out = rows.to_vec();
+        Isa::best().widely(
+            #[inline(always)]
+            || {
+                for (t, row) in out.chunks_exact_mut(channels).enumerate() {
+                    let before = part(t.checked_sub(self.dilation), 0);
+                    let (own, after) = (part(Some(t), 1), part(Some(t + self.dilation), 2));
+                    let neighbours = before.iter().zip(own).zip(after);
+                    let both = row.iter_mut().zip(&self.bias).zip(neighbours);
+                    for ((x, bias), ((before, own), after)) in both {
+                        *x += (bias + before + own + after).max(0.0);
+                    }
+                }
+            },
+        );
         Ok((CpuStorage::F32(out), rows_layout.shape().clone()))
     }
 }
@@ -93,10 +99,17 @@ impl CustomOp1 for Bias {
     fn cpu_fwd(&self, rows: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
         let least = if self.relu { 0.0 } else { f32::MIN };
         let rows = numbers(rows, layout)?;
-        let mut out = Vec::with_capacity(rows.len());
-        for row in rows.chunks_exact(self.bias.len()) {
-            out.extend(row.iter().zip(&self.bias).map(|(x, bias)| (x + bias).max(least)));
-        }
+        let mut out = rows.to_vec();
+        Isa::best().widely(
+            #[inline(always)]
+            || {
+                for row in out.chunks_exact_mut(self.bias.len()) {
+                    for (x, bias) in row.iter_mut().zip(&self.bias) {
+                        *x = (*x + bias).max(least);
+                    }
+                }
+            },
+        );
         Ok((CpuStorage::F32(out), layout.shape().clone()))
     }
 }

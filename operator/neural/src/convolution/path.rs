@@ -42,6 +42,7 @@ impl Paths {
 
     /// Returns the tags, one for each row of scores, with the highest sum of scores. Of tags with the same
     /// sum, the first is taken.
+    #[inline(always)]
     pub(super) fn best(&self, scores: &[f32]) -> Vec<u16> {
         let mut rows = scores.chunks_exact(self.tags);
         let Some(first) = rows.next() else {
@@ -81,6 +82,7 @@ impl Paths {
 }
 
 /// Returns the first of the tags with the highest sum, and that sum.
+#[inline(always)]
 fn highest(tags: impl Iterator<Item = (usize, f32)>) -> (usize, f32) {
     let none = (0, f32::NEG_INFINITY);
     tags.fold(none, |best, one| if one.1 > best.1 { one } else { best })

@@ -90,7 +90,10 @@ impl Runner {
     /// If candle fails, or a score is not finite.
     pub(super) fn tag(&self, note: NoteView<'_>, window: Range<usize>) -> candle_core::Result<Tagged> {
         let scores = self.scores(note, window)?;
-        let tags = self.paths.best(&scores);
+        let tags = self.isa.widely(
+            #[inline(always)]
+            || self.paths.best(&scores),
+        );
         let mut row = Vec::with_capacity(self.tags.len());
         let score = |(tag, scores): (&u16, &[f32])| {
             if *tag == TagSet::OUTSIDE {

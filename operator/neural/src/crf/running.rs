@@ -214,6 +214,14 @@ impl Running {
 
     /// Replaces the scores by each token's probability of each tag.
     pub(crate) fn marginals(&self, bucket: &Bucket, scores: &mut Buffer, scratch: &mut Scratch) {
+        self.isa.widely(
+            #[inline(always)]
+            || self.all_marginals(bucket, scores, scratch),
+        );
+    }
+
+    #[inline(always)]
+    fn all_marginals(&self, bucket: &Bucket, scores: &mut Buffer, scratch: &mut Scratch) {
         let (width, rows) = (self.width(), bucket.rows());
         for row in scores.chunks_exact_mut(width) {
             let top = largest(row);
@@ -276,6 +284,7 @@ impl Running {
     }
 
     /// Computes for some rows, which are zero, the mass that comes from those before.
+    #[inline(always)]
     fn step_ahead(&self, rows: usize, before: &[f32], here: &mut [f32]) {
         let width = self.width();
         self.ahead
@@ -293,6 +302,7 @@ impl Running {
     }
 
     /// Computes for some rows, which are zero, the mass that comes from those after.
+    #[inline(always)]
     fn step_aback(&self, rows: usize, after: &[f32], here: &mut [f32]) {
         let width = self.width();
         self.aback
@@ -331,7 +341,10 @@ impl Running {
                 }
             } else {
                 let before = &before[bucket.step(t - 1).start * width..];
-                self.best_step(now.len(), before, here);
+                self.isa.widely(
+                    #[inline(always)]
+                    || self.best_step(now.len(), before, here),
+                );
             }
         }
         let (closed, labels) = (self.columns.closed.clone(), self.labels);
@@ -373,6 +386,7 @@ impl Running {
     }
 
     /// Adds to some rows the score of the best tag before each.
+    #[inline(always)]
     fn best_step(&self, rows: usize, before: &[f32], here: &mut [f32]) {
         let width = self.width();
         // The panels of the product cover `open` alone.
@@ -395,6 +409,7 @@ impl Running {
 }
 
 /// Returns the largest number of a row.
+#[inline(always)]
 fn largest(row: &[f32]) -> f32 {
     let mut lanes = [f32::MIN; LANES];
     for part in row.chunks_exact(LANES) {
@@ -406,6 +421,7 @@ fn largest(row: &[f32]) -> f32 {
 }
 
 /// Returns the sum of a row.
+#[inline(always)]
 fn total(row: &[f32]) -> f32 {
     let mut lanes = [0.0; LANES];
     for part in row.chunks_exact(LANES) {
