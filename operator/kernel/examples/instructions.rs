@@ -2,6 +2,7 @@
 //!
 //! `instructions` prints the loops of this processor, one a line: the instruction set and the name. `instructions SET
 //! NAME TIMES` runs one.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool")]
 
 use std::hint::black_box;
 use std::process::ExitCode;

@@ -230,7 +230,8 @@ impl Chain {
                 *own = forward * behind;
             }
             // What is dropped is missing from every later sum, and what is behind it is not.
-            if !((kernel::sum(own) - 1.0).abs() <= MISSING) {
+            let missing = (kernel::sum(own) - 1.0).abs();
+            if missing.is_nan() || missing > MISSING {
                 return false;
             }
             match kept {
