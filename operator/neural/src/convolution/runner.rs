@@ -23,6 +23,8 @@ use crate::types::WordHasher;
 const WINDOW: usize = 2048;
 /// The words that a thread keeps, of some hundred bytes each; beyond it, all are removed.
 const KEPT: usize = 1 << 14;
+/// Longer words are not found again: a token may have any number of bytes.
+const LONGEST: usize = 128;
 
 /// A network for running.
 pub(super) struct Runner {
@@ -165,13 +167,15 @@ impl Runner {
         if let Some(&at) = words.places.get(word) {
             return at as usize;
         }
-        if words.places.len() >= KEPT {
+        let (piece, inputs) = (self.shape.piece, self.shape.inputs());
+        if words.inputs.len() >= KEPT * inputs {
             words.places.clear();
             words.inputs.clear();
         }
-        let (piece, inputs) = (self.shape.piece, self.shape.inputs());
-        let at = words.places.len();
-        words.places.insert(word.into(), at as u32);
+        let at = words.inputs.len() / inputs;
+        if word.len() <= LONGEST {
+            words.places.insert(word.into(), at as u32);
+        }
         words.inputs.resize((at + 1) * inputs, 0.0);
         words.row.resize(piece, 0.0);
         words.pieces.read(word, kind, self.shape.buckets);

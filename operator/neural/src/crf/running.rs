@@ -1,89 +1,20 @@
 //! The layer for running: over the transitions that the scheme allows alone.
 //!
-//! In BILOU, 120 of 121 tags follow few others: `I-` and `L-` of a label two, and all that begin a span or lie outside
-//! follow the same tags. With the columns in an order of their own, that is one small product and a few sums of
-//! neighbouring columns.
+//! In BILOU, `I-` and `L-` of a label follow two tags, and all tags that begin a span or lie outside follow the same
+//! ones. With the columns in an order of their own, a step is one small product and a few sums of columns side by
+//! side.
 
-use std::ops::Range;
+mod columns;
 
-use lethe_kernel::{Affine, Buffer, Isa, Matrix, columns, exp_in_place};
-use lethe_learn::{Scheme, TagSet};
+use lethe_kernel::{Affine, Buffer, Isa, Matrix, exp_in_place};
+use lethe_learn::TagSet;
 
 use super::{Allowed, FLOOR, NEVER, best_of, probability};
 use crate::bucket::Bucket;
+use columns::{Columns, Inner};
 
 /// Columns that are summed side by side, so that the processor does not wait for one sum after the other.
 const LANES: usize = 16;
-
-/// The columns of a row of scores: first the tags that begin a span or lie outside, then `L-`, then `I-`.
-#[derive(Clone)]
-pub(crate) struct Columns {
-    /// The column of each tag.
-    of: Vec<usize>,
-    /// The numbers of a row, padding included.
-    width: usize,
-    /// The tags that follow any of `closed`.
-    open: Range<usize>,
-    /// The tags that `open` follow.
-    closed: Range<usize>,
-    /// The runs of columns of the other tags, each with those of the two tags that it follows.
-    inner: Vec<Inner>,
-}
-
-#[derive(Clone)]
-struct Inner {
-    at: usize,
-    after: [usize; 2],
-}
-
-impl Columns {
-    fn new(isa: Isa, tags: &TagSet) -> Self {
-        let labels = tags.labels().len();
-        let panel = columns(1, isa);
-        // Where the tags of each part of a span begin; that outside of spans comes last of those that close one, or
-        // begins the row.
-        let (begin, outside, unit, open) = match tags.scheme() {
-            Scheme::Bilou => (0, labels, labels + 1, (2 * labels + 1).next_multiple_of(panel)),
-            Scheme::Bio => (1, 0, 0, (labels + 1).next_multiple_of(panel)),
-        };
-        let (last, inside, closed) = match tags.scheme() {
-            Scheme::Bilou => (open, open + labels, outside..open + labels),
-            Scheme::Bio => (0, open, 0..open + labels),
-        };
-        let of = (0..tags.len() as u16).map(|tag| match tags.part(tag) {
-            None => outside,
-            Some((label, part)) => label + [begin, inside, last, unit][part],
-        });
-        let follows = |at| Inner {
-            at,
-            after: [begin, inside],
-        };
-        let inner = match tags.scheme() {
-            Scheme::Bilou => vec![follows(last), follows(inside)],
-            Scheme::Bio => vec![follows(inside)],
-        };
-        Self {
-            of: of.collect(),
-            width: columns(
-                (inside + labels).max(closed.start + columns(closed.len(), isa)),
-                isa,
-            ),
-            open: 0..open,
-            closed,
-            inner,
-        }
-    }
-
-    /// Puts numbers of tags in the order of the columns; padding is `pad`.
-    fn place(&self, of_tags: &[f32], pad: f32) -> Vec<f32> {
-        let mut row = vec![pad; self.width];
-        self.of
-            .iter()
-            .zip(of_tags)
-            .for_each(|(&at, &number)| row[at] = number);
-        row
-    }
-}
 
 /// A layer packed for running.
 pub(crate) struct Running {
@@ -433,65 +364,4 @@ fn total(row: &[f32]) -> f32 {
 }
 
 #[cfg(test)]
-mod tests {
-    use lethe_kernel::testing::numbers;
-
-    use super::*;
-    use crate::crf::Crf;
-
-    /// Compares with the layer over all pairs of tags.
-    #[test]
-    fn paths_and_probabilities_are_those_over_all_pairs_of_tags() {
-        for isa in Isa::all() {
-            for (scheme, labels) in [
-                (Scheme::Bilou, 1),
-                (Scheme::Bilou, 7),
-                (Scheme::Bilou, 30),
-                (Scheme::Bio, 1),
-                (Scheme::Bio, 22),
-            ] {
-                let tags = TagSet::new(scheme, (0..labels).map(|label| label.to_string()).collect());
-                let (n, bucket) = (tags.len(), Bucket::new(vec![6, 4, 4, 1]));
-                let scores = |len, seed| -> Vec<f32> {
-                    numbers(len, seed).into_iter().map(|score| 3.0 * score).collect()
-                };
-                let (pairs, starts, ends) = (scores(n * n, 1), scores(n, 2), scores(n, 3));
-                let emissions = scores(bucket.rows() * n, 4);
-                let plain = Crf::new(isa, &Allowed::new(&tags), &pairs, &starts, &ends);
-                let running = Running::new(isa, &tags, &pairs, &starts, &ends);
-                // One row of the identity for each tag gives its emissions.
-                let identity: Vec<f32> = (0..n * n).map(|at| f32::from(at % n == at / n)).collect();
-                let map = running.map(&identity, &vec![0.0; n]);
-                let (mut ours, mut theirs) =
-                    (Buffer::default(), Buffer::zeros(bucket.rows() * plain.width()));
-                map.apply(bucket.rows(), &emissions, n, &mut ours);
-                for (row, emissions) in theirs
-                    .chunks_exact_mut(plain.width())
-                    .zip(emissions.chunks_exact(n))
-                {
-                    row[..n].copy_from_slice(emissions);
-                }
-                let (mut probable, mut expected) = (ours.clone(), theirs.clone());
-                running.marginals(&bucket, &mut probable, &mut Scratch::default());
-                plain.marginals(&bucket, &mut expected, None);
-                let mut row = vec![0.0; n];
-                for (ours, theirs) in probable
-                    .chunks_exact(running.width())
-                    .zip(expected.chunks_exact(plain.width()))
-                {
-                    running.by_tag(ours, &mut row);
-                    for (ours, theirs) in row.iter().zip(theirs) {
-                        assert!(
-                            (ours - theirs).abs() < 1e-5,
-                            "{scheme:?} {labels}: {ours} {theirs}"
-                        );
-                    }
-                }
-                let (mut path, mut best) = (Vec::new(), Vec::new());
-                running.decode(&bucket, &mut ours, &mut path);
-                plain.decode(&bucket, &mut theirs, &mut best);
-                assert_eq!(path, best, "{scheme:?} {labels} {}", isa.name());
-            }
-        }
-    }
-}
+mod tests;
