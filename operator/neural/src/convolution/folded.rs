@@ -23,6 +23,7 @@ impl Folded {
             sum: Neighbours {
                 bias: weights.get(3 * channels)?.to_vec1()?,
                 dilation,
+                isa: Isa::best(),
             },
         })
     }
@@ -36,6 +37,7 @@ impl Folded {
 struct Neighbours {
     bias: Vec<f32>,
     dilation: usize,
+    isa: Isa,
 }
 
 impl CustomOp2 for Neighbours {
@@ -59,7 +61,7 @@ impl CustomOp2 for Neighbours {
             row.map_or(&none[..], |row| &row[part * channels..(part + 1) * channels])
         };
         let mut out = rows.to_vec();
-        Isa::best().widely(
+        self.isa.widely(
             #[inline(always)]
             || {
                 for (t, row) in out.chunks_exact_mut(channels).enumerate() {
@@ -81,13 +83,18 @@ impl CustomOp2 for Neighbours {
 pub(super) struct Bias {
     bias: Vec<f32>,
     relu: bool,
+    isa: Isa,
 }
 
 impl Bias {
     /// Reads the bias from the last row of a layer's weights.
     pub(super) fn of(weights: &Tensor, relu: bool) -> Result<Self> {
         let bias = weights.get(weights.dim(0)? - 1)?.to_vec1()?;
-        Ok(Self { bias, relu })
+        Ok(Self {
+            bias,
+            relu,
+            isa: Isa::best(),
+        })
     }
 }
 
@@ -98,9 +105,8 @@ impl CustomOp1 for Bias {
 
     fn cpu_fwd(&self, rows: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
         let least = if self.relu { 0.0 } else { f32::MIN };
-        let rows = numbers(rows, layout)?;
-        let mut out = rows.to_vec();
-        Isa::best().widely(
+        let mut out = numbers(rows, layout)?.to_vec();
+        self.isa.widely(
             #[inline(always)]
             || {
                 for row in out.chunks_exact_mut(self.bias.len()) {
