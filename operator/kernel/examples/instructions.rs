@@ -1,6 +1,6 @@
 //! Runs one loop a number of times on the same numbers, for `scripts/instructions`, which counts the instructions.
 //!
-//! `instructions` prints the loops of this processor, one a line: the instruction set and the name. `instructions SET
+//! `instructions` prints the loops of this processor, one per line: the instruction set and the name. `instructions SET
 //! NAME TIMES` runs one.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool")]
 
