@@ -8,11 +8,16 @@ use std::hint::black_box;
 use std::process::ExitCode;
 
 use lethe_kernel::testing::numbers;
-use lethe_kernel::{Gates, Isa, Matrix, Step, exp_in_place, step, tanh_in_place};
+use lethe_kernel::{
+    Activations, BYTE_ZERO, ByteLayer, ByteRows, ByteStep, ByteSteps, Gates, Isa, Matrix, Step, exp_in_place,
+    step, tanh_in_place,
+};
 
 /// The sizes of the English recurrent network: its units, and its tags.
 const UNITS: usize = 100;
 const TAGS: usize = 121;
+/// The numbers per token of the English convolutional network.
+const CHANNELS: usize = 96;
 /// The rows of a product, and the sequences that a step takes ahead.
 const ROWS: usize = 64;
 const SEQUENCES: usize = 12;
@@ -20,10 +25,12 @@ const SEQUENCES: usize = 12;
 type Loop = (&'static str, fn(Isa, usize));
 
 /// All loops. A new one gets a line here, and its count from `scripts/instructions --write`.
-const LOOPS: [Loop; 5] = [
+const LOOPS: [Loop; 7] = [
     ("product", product),
     ("best", best),
     ("lstm-step", lstm_step),
+    ("byte-layer", byte_layer),
+    ("byte-step", byte_step),
     ("exp", exp),
     ("tanh", tanh),
 ];
@@ -107,6 +114,61 @@ fn lstm_step(isa: Isa, times: usize) {
                 keep: false,
             },
         );
+    }
+}
+
+/// Returns weights of eight bits.
+fn bytes(len: usize, seed: u64) -> Vec<i8> {
+    numbers(len, seed).iter().map(|x| (x * 127.0) as i8).collect()
+}
+
+/// A convolution with weights of eight bits.
+fn byte_layer(isa: Isa, times: usize) {
+    let (factors, biases) = (vec![0.001; CHANNELS], numbers(CHANNELS, 2));
+    let weights = bytes(3 * CHANNELS * CHANNELS, 1);
+    let layer = ByteLayer::pack(isa, 3, CHANNELS, &weights, &factors, &biases);
+    let width = layer.width();
+    let input: Vec<u8> = (0..(ROWS + 2) * width).map(|i| (i % 128) as u8).collect();
+    let (mut sums, mut found) = (vec![0.0; ROWS * width], vec![0; ROWS * width]);
+    let per_unit = vec![0.5; width];
+    for _ in 0..times {
+        let input = ByteRows {
+            bytes: black_box(&input),
+            rows: ROWS,
+            stride: width,
+            tap: width,
+        };
+        let output = Activations {
+            sums: black_box(&mut sums),
+            per_unit: &per_unit,
+            bytes: &mut found,
+        };
+        layer.add_positive(input, output);
+    }
+}
+
+/// A step of the recurrent layer with weights of eight bits, in one direction.
+fn byte_step(isa: Isa, times: usize) {
+    let gates = Gates {
+        hidden: UNITS,
+        isa: ByteSteps::isa(isa),
+    };
+    let padded = gates.padded();
+    let steps = ByteSteps::pack(gates, &bytes(4 * UNITS * UNITS, 1), &vec![0.001; 4 * UNITS]);
+    let mut hidden = vec![BYTE_ZERO; 2 * SEQUENCES * padded];
+    let mut cells = vec![0.0; 2 * SEQUENCES * padded];
+    let input = numbers(SEQUENCES * gates.width(), 3);
+    for _ in 0..times {
+        steps.step(ByteStep {
+            rows: SEQUENCES,
+            from: Some(0),
+            to: SEQUENCES,
+            hidden: black_box(&mut hidden),
+            stride: padded,
+            column: 0,
+            cells: &mut cells,
+            input: &input,
+        });
     }
 }
 

@@ -16,6 +16,8 @@
 )]
 
 mod buffer;
+mod bytes;
+mod fetch;
 mod isa;
 mod lstm;
 mod matrix;
@@ -24,6 +26,11 @@ mod simd;
 mod tile;
 
 pub use buffer::Buffer;
+pub use bytes::{
+    Activations, ByteLayer, ByteRows, ByteStep, ByteSteps, LARGEST as LARGEST_BYTE, UNITS as BYTE_UNITS,
+    ZERO as BYTE_ZERO, byte_columns, to_bytes,
+};
+pub use fetch::fetch;
 pub use isa::Isa;
 pub use lstm::{Back, Gates, Step, back_step, step};
 pub use matrix::{Affine, Matrix, columns};
