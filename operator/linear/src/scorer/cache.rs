@@ -36,9 +36,13 @@ impl Cache {
     /// Begins a batch, and resets the cache if it is too large.
     pub(super) fn begin(&mut self, width: usize) {
         if self.slots.is_empty() || self.used > MOST_TYPES {
-            self.slots = vec![(0, 0); self.slots.len().max(FIRST_SLOTS)];
+            // Keeps the memory: to get it anew from the system takes as long as to compute the rows.
+            let slots = self.slots.len().max(FIRST_SLOTS);
+            self.slots.clear();
+            self.slots.resize(slots, (0, 0));
             self.lists.clear();
-            self.rows = vec![0; width];
+            self.rows.clear();
+            self.rows.resize(width, 0);
             self.used = 0;
         }
     }
@@ -93,7 +97,9 @@ impl Cache {
 
     /// Doubles the number of slots.
     fn grow(&mut self) {
-        let larger = vec![(0, 0); self.slots.len() * 2];
+        // Written at once: the system would map zeros that are read first a second time when they are written.
+        let mut larger = Vec::with_capacity(self.slots.len() * 2);
+        larger.resize(self.slots.len() * 2, (0, 0));
         for (key, list) in std::mem::replace(&mut self.slots, larger) {
             if let (true, Err(free)) = (key != 0, self.find(key)) {
                 self.slots[free] = (key, list);
