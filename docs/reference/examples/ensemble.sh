@@ -58,8 +58,9 @@ lethe bundle show en-clinical
 lethe bundle show en-clinical --json > en-clinical.json
 # Change a member, or make a bundle without fitting its vote.
 lethe bundle export en-clinical bundles/en-clinical
-lethe bundle swap bundle/ --member ssvm=models/ssvm --out bundles/swapped
+lethe bundle swap bundle/ --member ssvm=models/ssvm --gold gold-test.jsonl --out bundles/swapped
 lethe bundle swap bundle-templates/ --member ssvm=models/ssvm --keep-combiner --out bundles/swapped-templates
+lethe bundle quantize en-clinical --member cnn --member lstm-crf-l --notes gold.jsonl --gold gold-test.jsonl --out bundles/bytes
 lethe bundle create --member ssvm=models/ssvm --member mira=models/mira --rule known --threshold 2 --labels i2b2-2014 --out bundles/voted
 lethe bundle create --member ogd=models-site/ogd --dictionary site.dict --labels i2b2-2014 --out bundles/site
 

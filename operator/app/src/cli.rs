@@ -21,7 +21,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 pub(crate) use adapt::{
     AdaptCommand, CorrectionsArgs, FineTuneArgs, IncrementalArgs, MergeArgs, SelfTrainArgs, Unit,
 };
-pub(crate) use bundle::{BundleCommand, CreateArgs, ExportArgs, ShowArgs, SwapArgs};
+pub(crate) use bundle::{BundleCommand, CreateArgs, ExportArgs, QuantizeArgs, ShowArgs, SwapArgs};
 pub(crate) use compare::{CompareToolArgs, MissingNotes};
 pub(crate) use engine::{BundleArgs, EngineArgs};
 pub(crate) use ensemble::{

@@ -2,9 +2,12 @@
 
 use std::ops::Range;
 
-use lethe_kernel::{Affine, Back, Buffer, Gates, Isa, Matrix, Step, add_outer, back_step, step};
+use lethe_kernel::{
+    Affine, Back, Buffer, ByteStep, ByteSteps, Gates, Isa, Matrix, Step, add_outer, back_step, step,
+};
 
 use crate::bucket::Bucket;
+use crate::precision::{Rounded, round};
 
 /// One direction's weights in row-major order: `input` is inputs x 4 hidden, `recurrent` hidden x 4 hidden,
 /// `bias` 4 hidden; columns are grouped by gate: input, forget, update, output.
@@ -40,6 +43,8 @@ pub struct Trace {
     cells: [Buffer; 2],
     /// The hidden states, [`BiLstm::width`] per row.
     pub hidden: Buffer,
+    /// The same as bytes, if the layer ran with those.
+    pub bytes: Vec<u8>,
 }
 
 impl BiLstm {
@@ -143,6 +148,48 @@ impl BiLstm {
             fill(direction, rows.clone(), gates);
             self.step(side, direction, rows, from, trace, 0, false);
         });
+    }
+
+    /// Rounds the recurrent weights of the two directions, forward first, which are hidden x 4 hidden.
+    pub(crate) fn rounded(&self, recurrent: [&[f32]; 2]) -> [ByteSteps; 2] {
+        recurrent.map(|weights| {
+            let Rounded { weights, factors } = round(weights, 4 * self.gates.hidden, &[1.0]);
+            ByteSteps::pack(self.gates, &weights, &factors)
+        })
+    }
+
+    /// Runs as [`BiLstm::recur_filled`] does, but with rounded weights; leaves the hidden states as bytes.
+    pub(crate) fn recur_bytes(
+        &self,
+        sides: &[ByteSteps; 2],
+        bucket: &Bucket,
+        trace: &mut Trace,
+        mut fill: impl FnMut(usize, Range<usize>, &mut [f32]),
+    ) {
+        let (padded, width) = (self.gates.padded(), self.gates.width());
+        let Trace {
+            gates, cells, bytes, ..
+        } = trace;
+        bytes.resize(bucket.rows() * self.width(), 0);
+        for (direction, steps) in sides.iter().enumerate() {
+            let (gates, cells) = (&mut gates[direction], &mut cells[direction]);
+            cells.reuse(bucket.rows() * padded);
+            let mut run = |rows: usize, from: Option<usize>, to: usize| {
+                gates.reuse(rows * width);
+                fill(direction, to..to + rows, gates);
+                steps.step(ByteStep {
+                    rows,
+                    from,
+                    to,
+                    hidden: bytes,
+                    stride: 2 * padded,
+                    column: direction * padded,
+                    cells,
+                    input: gates,
+                });
+            };
+            each_step(bucket, direction, &mut run);
+        }
     }
 
     /// Calls `each` with each step's rows and the first row of the previous step.

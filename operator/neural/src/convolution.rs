@@ -6,7 +6,8 @@
 //! dictionary: it reads other evidence than the members with tables of words, so that it errs on other words,
 //! and its model's folder holds no word of a note.
 //!
-//! candle computes the layers and their gradients, on the calling thread. Each window of a note is computed
+//! candle computes the layers and their gradients, on the calling thread. A trained network runs with weights of eight
+//! bits ([`crate::Precision`]). Each window of a note is computed
 //! alone, so that its spans and scores are the same in every batch.
 
 mod folded;
@@ -15,6 +16,7 @@ mod member;
 mod network;
 mod path;
 mod pieces;
+mod rounded;
 mod runner;
 mod settings;
 mod train;

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use half::f16;
 use half::slice::HalfFloatSliceExt as _;
+use lethe_kernel::fetch;
 
 /// A table of numbers of half precision (IEEE 754 binary16, little-endian) within the bytes of a file.
 pub(crate) struct Halves {
@@ -21,9 +22,17 @@ impl Halves {
 
     /// Writes a row in single precision, which is exact.
     pub(crate) fn row(&self, row: usize, to: &mut [f32]) {
+        widen(self.bytes(row), to);
+    }
+
+    /// Asks for the memory of a row that will be read.
+    pub(crate) fn fetch(&self, row: usize) {
+        fetch(self.bytes(row));
+    }
+
+    fn bytes(&self, row: usize) -> &[u8] {
         let size = self.columns * 2;
-        let table = &self.file[self.table.clone()];
-        widen(&table[row * size..(row + 1) * size], to);
+        &self.file[self.table.clone()][row * size..(row + 1) * size]
     }
 }
 
@@ -31,7 +40,7 @@ impl Halves {
 pub(crate) fn widen(bytes: &[u8], to: &mut [f32]) {
     let (halves, _) = bytes.as_chunks::<2>();
     // Only its slices are converted by the processor's own instruction.
-    let mut some = [f16::ZERO; 1024];
+    let mut some = [f16::ZERO; 64];
     for (to, from) in to.chunks_mut(some.len()).zip(halves.chunks(some.len())) {
         let some = &mut some[..from.len()];
         for (half, &bytes) in some.iter_mut().zip(from) {

@@ -3,6 +3,7 @@
 use lethe_learn::{Scheme, Speech, TagSet};
 use serde::{Deserialize, Serialize};
 
+use crate::precision::Precision;
 use crate::reader::SPEECH_ROWS;
 use crate::rng::Rng;
 use crate::types::{CAPS, Casing, SHAPES, Vocabulary};
@@ -44,6 +45,9 @@ pub struct Architecture {
     /// each other: on a held-out tenth of MEDDOCAN's training set, strict F1 was 0.962 at 0, 0.966 at 60 and
     /// 0.971 at 150.
     pub window: usize,
+    /// The numbers that the words' LSTM and the layers above it compute with when the network runs.
+    #[serde(skip_serializing_if = "Precision::is_single")]
+    pub precision: Precision,
 }
 
 impl Default for Architecture {
@@ -63,6 +67,7 @@ impl Default for Architecture {
             hidden: 100,
             layer: 100,
             window: 150,
+            precision: Precision::Float32,
         }
     }
 }
@@ -74,7 +79,7 @@ const fn is_zero(size: &usize) -> bool {
 }
 
 impl std::fmt::Debug for Architecture {
-    /// Prints all fields, but `speech` only if it is on: a checkpoint holds a digest of this form.
+    /// Prints all fields, but `speech` and `precision` only if they are not the default: a checkpoint holds a digest of this form.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self {
             crf,
@@ -91,6 +96,7 @@ impl std::fmt::Debug for Architecture {
             hidden,
             layer,
             window,
+            precision,
         } = self;
         let mut out = f.debug_struct("Architecture");
         out.field("crf", crf)
@@ -112,6 +118,9 @@ impl std::fmt::Debug for Architecture {
             if name != "speech" || !is_zero(size) {
                 out.field(name, size);
             }
+        }
+        if !precision.is_single() {
+            out.field("precision", precision);
         }
         out.finish()
     }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::halves::{Halves, widen};
 use crate::member::NeuralMember;
 use crate::model::{Architecture, Model, Params, Tensor, slot};
+use crate::precision::Precision;
 use crate::weights::{self, is_half, single};
 
 const WORDS: &str = "words.txt";
@@ -144,6 +145,13 @@ impl Network {
         files.extend(tagger.as_deref().map(|tagger| (POS_FILE, tagger)));
         manifest.write(folder, &files)?;
         Ok(())
+    }
+
+    /// Returns the network with weights of eight bits from the words' LSTM on.
+    #[must_use]
+    pub fn rounded(mut self) -> Self {
+        self.model.architecture.precision = Precision::Int8;
+        self
     }
 
     /// Reads a model's folder. `speech` is the tagger in it, if the network reads parts of speech.

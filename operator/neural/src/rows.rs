@@ -1,8 +1,9 @@
-//! Rows that are computed once and cached, for both directions of an LSTM.
+//! Rows that are computed once and cached, for both directions of an LSTM: in single precision, or as whole numbers
+//! of a small unit, which take half the memory. Reading a note's rows takes as long as its memory does.
 
 use std::ops::Range;
 
-use lethe_kernel::Buffer;
+use lethe_kernel::{Buffer, Isa, fetch};
 
 /// The rows of a page: the memory for reading this many word types by their characters fits the second-level
 /// cache.
@@ -45,6 +46,94 @@ impl Rows {
     }
 }
 
+/// The parts of 1 in which [`ShortRows`] count. What lies beyond 32, where gates are closed or open, is cut.
+const PARTS: f32 = 1024.0;
+
+/// The same table in whole numbers of sixteen bits.
+#[derive(Clone, Default)]
+pub(crate) struct ShortRows {
+    pages: Vec<[Vec<i16>; 2]>,
+    /// A page before it is rounded.
+    exact: [Buffer; 2],
+    len: usize,
+}
+
+impl ShortRows {
+    /// Removes all rows; keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.pages.iter_mut().flatten().for_each(Vec::clear);
+        self.len = 0;
+    }
+
+    /// As [`Rows::grow`].
+    pub(crate) fn grow(
+        &mut self,
+        isa: Isa,
+        len: usize,
+        mut fill: impl FnMut(Range<usize>, [&mut Buffer; 2]),
+    ) {
+        while self.len < len {
+            let page = self.len / PAGE;
+            if page == self.pages.len() {
+                self.pages.push(<[Vec<i16>; 2]>::default());
+            }
+            let new = self.len..len.min((page + 1) * PAGE);
+            self.len = new.end;
+            let [fore, back] = &mut self.exact;
+            fore.reset(0);
+            back.reset(0);
+            fill(new, [fore, back]);
+            for (exact, page) in self.exact.iter().zip(&mut self.pages[page]) {
+                let old = page.len();
+                page.resize(old + exact.len(), 0);
+                isa.widely(
+                    #[inline(always)]
+                    || {
+                        for (to, x) in page[old..].iter_mut().zip(exact.iter()) {
+                            *to = (x * PARTS).round_ties_even() as i16;
+                        }
+                    },
+                );
+            }
+        }
+    }
+
+    fn get(&self, direction: usize, row: u32, width: usize) -> &[i16] {
+        let row = row as usize;
+        &self.pages[row / PAGE][direction][row % PAGE * width..][..width]
+    }
+
+    /// Asks for the memory of a row, which will be read with `width` numbers.
+    pub(crate) fn fetch(&self, direction: usize, row: u32, width: usize) {
+        fetch(self.get(direction, row, width));
+    }
+
+    /// Writes a row of a direction in single precision.
+    #[inline(always)]
+    pub(crate) fn read(&self, direction: usize, row: u32, to: &mut [f32]) {
+        let row = self.get(direction, row, to.len());
+        for (to, &x) in to.iter_mut().zip(row) {
+            *to = f32::from(x) * (1.0 / PARTS);
+        }
+    }
+
+    /// Writes the sum of a row and one of another table.
+    #[inline(always)]
+    pub(crate) fn read_both(
+        &self,
+        direction: usize,
+        row: u32,
+        (other, other_row): (&Self, u32),
+        to: &mut [f32],
+    ) {
+        let rows = self.get(direction, row, to.len()).iter();
+        let rows = rows.zip(other.get(direction, other_row, to.len()));
+        for (to, (&x, &y)) in to.iter_mut().zip(rows) {
+            *to = (i32::from(x) + i32::from(y)) as f32 * (1.0 / PARTS);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,6 +162,37 @@ mod tests {
                 assert_eq!(rows.get(direction, row, 3), [value; 3]);
             }
             rows.clear();
+        }
+    }
+
+    #[test]
+    fn short_rows_are_the_numbers_to_a_part_and_add_up() {
+        for isa in Isa::all() {
+            let (mut own, mut more) = (ShortRows::default(), ShortRows::default());
+            for rows in [&mut own, &mut more] {
+                rows.grow(isa, 3, |new, both| {
+                    for (direction, page) in both.into_iter().enumerate() {
+                        page.resize(new.len() * 2);
+                        for row in new.clone() {
+                            let x = row as f32 * 0.37 - direction as f32;
+                            page[2 * row..2 * row + 2].copy_from_slice(&[x, 100.0 * x]);
+                        }
+                    }
+                });
+            }
+            for (direction, row) in [(0, 0_u16), (1, 0), (0, 2), (1, 2)] {
+                let x = f32::from(row) * 0.37 - direction as f32;
+                let (mut once, mut twice) = ([0.0; 2], [0.0; 2]);
+                own.read(direction, row.into(), &mut once);
+                own.read_both(direction, row.into(), (&more, row.into()), &mut twice);
+                for (found, exact) in [
+                    (once[0], x),
+                    (once[1], (100.0 * x).clamp(-32.0, 32.0)),
+                    (twice[0], 2.0 * x),
+                ] {
+                    assert!((found - exact).abs() <= 2.0 / PARTS, "{found} {exact}");
+                }
+            }
         }
     }
 }

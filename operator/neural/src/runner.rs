@@ -5,20 +5,26 @@
 //! context. A token's input is then the sum of two rows, and large matrix products are needed only for new
 //! types. Sums have the same order for every token, so that a note gets the same tags in every batch.
 
+mod inputs;
+mod kept;
+
 use std::ops::Range;
 
 use lethe_core::{NoteBatch, NoteView};
-use lethe_kernel::{Affine, Buffer, Isa, Matrix, tanh_in_place};
+use lethe_kernel::{Affine, Buffer, ByteSteps, Isa, Matrix, tanh_in_place};
 use lethe_learn::TagSet;
 
-use crate::bilstm::{BiLstm, Trace};
+use crate::bilstm::BiLstm;
 use crate::bucket::Bucket;
-use crate::crf::{Running, Scratch};
+use crate::crf::Running;
 use crate::halves::Halves;
 use crate::model::{Architecture, Model, Params, slot};
-use crate::reader::{LONGEST, Memory, Read, Reader, Tables};
-use crate::rows::Rows;
-use crate::tape::{Spelling, lstm, softmax};
+use crate::precision::Precision;
+use crate::reader::{LONGEST, Read, Reader, Tables};
+use crate::rounded::{Plain, RoundedLayers};
+use crate::tape::{lstm, softmax};
+use kept::KEPT;
+pub(crate) use kept::{Kept, Tagged};
 
 /// The approximate rows of a bucket: the memory of its states fits the second-level cache.
 const ROWS: usize = 512;
@@ -31,8 +37,9 @@ const WINDOW: usize = 1 << 15;
 /// The approximate number of tokens in a part of a long note: as many sequences as run in parallel. This many
 /// word types and contexts are kept from part to part.
 const PART: usize = SIDE_BY_SIDE * LONGEST;
-/// The most cached rows of word types and of contexts; beyond it, all are removed before the next batch.
-const KEPT: usize = 1 << 14;
+
+/// The fewest rows between one that is read and one that is asked for.
+const AHEAD: usize = 4;
 
 /// For callers that need no probabilities.
 pub(crate) const fn none() -> Option<fn(usize, &[f32])> {
@@ -52,68 +59,14 @@ pub(crate) struct Runner {
     /// each direction.
     chars: [Buffer; 2],
     word_lstm: BiLstm,
-    layer: Option<Affine>,
-    out: Affine,
+    above: Above,
     crf: Running,
 }
 
-/// The cache of one thread between batches.
-#[derive(Clone, Default)]
-pub(crate) struct Kept {
-    pub(crate) memory: Memory,
-    types: Rows,
-    contexts: Rows,
-    inputs: Buffer,
-    trace: Trace,
-    layer: Buffer,
-    scores: Buffer,
-    probabilities: Buffer,
-    scratch: Scratch,
-    path: Vec<u16>,
-}
-
-impl Kept {
-    /// Must be called before each batch: resets caches that have grown too large.
-    pub(crate) fn tidy(&mut self) {
-        self.forget(KEPT);
-    }
-
-    /// Removes word types and contexts if there are more than `most`.
-    fn forget(&mut self, most: usize) {
-        self.forget_types(most);
-        if self.memory.contexts.len() > most {
-            self.memory.contexts.clear();
-            self.contexts.clear();
-        }
-    }
-
-    /// Does the same before a part of a batch whose contexts were read already.
-    fn forget_types(&mut self, most: usize) {
-        if self.memory.types.len() > most {
-            self.memory.types.clear();
-            self.types.clear();
-        }
-    }
-}
-
-/// The tags of tokens, and the probability of each token to be in any span.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Tagged {
-    pub(crate) tags: Vec<u16>,
-    pub(crate) token_scores: Vec<f32>,
-    /// The number of word types and contexts that were not cached.
-    pub(crate) computed: usize,
-}
-
-impl Tagged {
-    /// Returns this many tokens outside every span.
-    fn outside(tokens: usize, scored: bool) -> Self {
-        Self {
-            tags: vec![TagSet::OUTSIDE; tokens],
-            token_scores: vec![0.0; if scored { tokens } else { 0 }],
-            computed: 0,
-        }
-    }
+/// The layers above the words' LSTM, in single precision or rounded together with the LSTM.
+enum Above {
+    Single { layer: Option<Affine>, out: Affine },
+    Rounded(RoundedLayers),
 }
 
 impl Runner {
@@ -132,6 +85,10 @@ impl Runner {
         tables: Tables,
     ) -> Self {
         let params = &all;
+        let isa = match a.precision {
+            Precision::Int8 => ByteSteps::isa(isa),
+            Precision::Float32 => isa,
+        };
         let word_lstm = BiLstm::new(isa, a.hidden, lstm(params, slot::WORD_LSTM));
         // The rows of the matrix above the LSTM match the columns of the LSTM's states.
         let spread = |slot: usize| {
@@ -152,12 +109,26 @@ impl Runner {
             Running::new(isa, tags, &vec![0.0; n * n], &vec![0.0; n], &vec![0.0; n])
         };
         let bias = params.get(slot::OUT_BIAS);
-        let (layer, out) = if a.layer > 0 {
-            let (rows, n) = spread(slot::LAYER);
-            let layer = Affine::new(Matrix::of_rows(isa, &rows, n, 0.0), params.get(slot::LAYER + 1));
-            (Some(layer), crf.map(&params.0[slot::OUT].data, bias))
-        } else {
-            (None, crf.map(&spread(slot::OUT).0, bias))
+        let spread_layer = (a.layer > 0).then(|| spread(slot::LAYER).0);
+        let layer = spread_layer.as_deref().map(|weights| Plain {
+            weights,
+            bias: params.get(slot::LAYER + 1),
+        });
+        let spread_out = layer.is_none().then(|| spread(slot::OUT).0);
+        let out = Plain {
+            weights: spread_out.as_deref().unwrap_or(&params.0[slot::OUT].data),
+            bias,
+        };
+        let above = match a.precision {
+            Precision::Int8 => {
+                let recurrent = lstm(params, slot::WORD_LSTM);
+                Above::Rounded(RoundedLayers::new(isa, &word_lstm, recurrent, layer, out, &crf))
+            }
+            Precision::Float32 => Above::Single {
+                layer: layer
+                    .map(|layer| Affine::new(Matrix::of_rows(isa, layer.weights, a.layer, 0.0), layer.bias)),
+                out: crf.map(out.weights, out.bias),
+            },
         };
         let char_lstm = BiLstm::new(isa, a.char_hidden, lstm(params, slot::CHAR_LSTM));
         let table = params.get(slot::CHAR);
@@ -174,8 +145,7 @@ impl Runner {
             char_lstm,
             chars,
             word_lstm,
-            layer,
-            out,
+            above,
             crf,
         }
     }
@@ -307,9 +277,25 @@ impl Runner {
 
     /// Computes the tags' scores of a bucket, into `kept.scores`.
     fn scores(&self, bucket: &Bucket, group: &[Range<usize>], read: &Read, kept: &mut Kept) {
-        let (rows, width) = (bucket.rows(), self.word_lstm.gates_width());
         let steps = (0..bucket.steps()).flat_map(|t| (0..bucket.step(t).len()).map(move |s| (s, t)));
         let tokens: Vec<usize> = steps.map(|(s, t)| group[s].start + t).collect();
+        match &self.above {
+            Above::Single { layer, out } => self.scores_of(bucket, &tokens, read, kept, layer.as_ref(), out),
+            Above::Rounded(layers) => self.byte_scores(bucket, &tokens, read, kept, layers),
+        }
+    }
+
+    /// Computes them in single precision.
+    fn scores_of(
+        &self,
+        bucket: &Bucket,
+        tokens: &[usize],
+        read: &Read,
+        kept: &mut Kept,
+        layer: Option<&Affine>,
+        out: &Affine,
+    ) {
+        let (rows, width) = (bucket.rows(), self.word_lstm.gates_width());
         let Kept {
             memory,
             types,
@@ -317,105 +303,78 @@ impl Runner {
             trace,
             ..
         } = kept;
-        self.word_lstm
-            .recur_filled(bucket, trace, |direction, rows, gates| {
-                for (&token, to) in tokens[rows].iter().zip(gates.chunks_exact_mut(width)) {
-                    let own = types.get(direction, read.types[token], width);
-                    let context = read.contexts[token];
-                    if memory.contexts.rows(context).is_empty() {
-                        to.copy_from_slice(own);
-                    } else {
-                        let more = contexts.get(direction, context, width);
-                        self.isa.widely(
-                            #[inline(always)]
-                            || {
-                                for (to, (own, more)) in to.iter_mut().zip(own.iter().zip(more)) {
-                                    *to = own + more;
-                                }
-                            },
-                        );
-                    }
+        let fill = |direction: usize, rows: Range<usize>, gates: &mut [f32]| {
+            for (&token, to) in tokens[rows].iter().zip(gates.chunks_exact_mut(width)) {
+                let own = types.get(direction, read.types[token], width);
+                let context = read.contexts[token];
+                if memory.contexts.rows(context).is_empty() {
+                    to.copy_from_slice(own);
+                } else {
+                    let more = contexts.get(direction, context, width);
+                    self.isa.widely(
+                        #[inline(always)]
+                        || {
+                            for (to, (own, more)) in to.iter_mut().zip(own.iter().zip(more)) {
+                                *to = own + more;
+                            }
+                        },
+                    );
                 }
-            });
+            }
+        };
+        self.word_lstm.recur_filled(bucket, trace, fill);
         let (mut top, mut stride) = (&kept.trace.hidden[..], self.word_lstm.width());
-        if let Some(layer) = &self.layer {
+        if let Some(layer) = layer {
             layer.apply(rows, top, stride, &mut kept.layer);
             tanh_in_place(self.isa, &mut kept.layer);
             (top, stride) = (&kept.layer[..], layer.matrix().width());
         }
-        self.out.apply(rows, top, stride, &mut kept.scores);
+        out.apply(rows, top, stride, &mut kept.scores);
     }
 
-    /// Writes to `inputs` the input of the words' LSTM for some word types. Overwrites `trace`.
-    fn read_types(&self, new: Range<usize>, memory: &Memory, trace: &mut Trace, inputs: &mut Buffer) {
-        let (a, parts) = (&self.architecture, self.architecture.parts());
-        let spelling = Spelling::new((new.start as u32..new.end as u32).collect(), memory);
-        let width = self.char_lstm.gates_width();
-        let gates = self.char_lstm.gates_of(spelling.bucket.rows(), trace);
-        for (gates, chars) in gates.into_iter().zip(&self.chars) {
-            for (gates, &c) in gates.chunks_exact_mut(width).zip(&spelling.chars) {
-                gates.copy_from_slice(&chars[c as usize * width..][..width]);
-            }
-        }
-        self.char_lstm.recur(&spelling.bucket, false, trace);
-        inputs.reset(new.len() * a.inputs());
-        for (i, &at) in spelling.types.iter().enumerate() {
-            let kind = memory.types.get(at);
-            let x = &mut inputs[(at as usize - new.start) * a.inputs()..][..a.inputs()];
-            match &self.words {
-                Some(words) => words.row(kind.word as usize, &mut x[..a.word]),
-                None => x[..a.word].copy_from_slice(self.params.row(slot::WORD, kind.word as usize)),
-            }
-            for (direction, last) in spelling.last(i).into_iter().enumerate() {
-                let from = last * self.char_lstm.width() + self.char_lstm.column(direction * a.char_hidden);
-                x[parts[1] + direction * a.char_hidden..][..a.char_hidden]
-                    .copy_from_slice(&trace.hidden[from..from + a.char_hidden]);
-            }
-            if a.cap > 0 {
-                x[parts[2]..parts[3]].copy_from_slice(self.params.row(slot::CAP, usize::from(kind.cap)));
-            }
-            if a.lexical > 0 {
-                x[parts[3]..parts[4]].copy_from_slice(self.params.row(slot::SHAPE, usize::from(kind.shape)));
-            }
-        }
-    }
-
-    /// Writes to `inputs` the input of the words' LSTM for some contexts.
-    fn read_contexts(&self, new: Range<usize>, memory: &Memory, inputs: &mut Buffer) {
-        let (a, parts) = (&self.architecture, self.architecture.parts());
-        inputs.reset(new.len() * a.inputs());
-        for (at, x) in new.zip(inputs.chunks_exact_mut(a.inputs())) {
-            for &row in memory.contexts.rows(at as u32) {
-                let (table, row, part) = self.tables.of(row);
-                let to = x[parts[part]..parts[part + 1]].iter_mut();
-                to.zip(self.params.row(table, row)).for_each(|(x, v)| *x += v);
-            }
-        }
-    }
-
-    /// Computes the rows of new word types and contexts, and returns their number.
-    fn new_rows(&self, kept: &mut Kept) -> usize {
+    /// Computes them with bytes.
+    fn byte_scores(
+        &self,
+        bucket: &Bucket,
+        tokens: &[usize],
+        read: &Read,
+        kept: &mut Kept,
+        layers: &RoundedLayers,
+    ) {
+        let width = self.word_lstm.gates_width();
         let Kept {
             memory,
-            types,
-            contexts,
-            inputs,
+            short_types: types,
+            short_contexts: contexts,
             trace,
             ..
         } = kept;
-        let stride = self.architecture.inputs();
-        let mut computed = 0;
-        types.grow(memory.types.len(), |new, out| {
-            computed += new.len();
-            self.read_types(new.clone(), memory, trace, inputs);
-            self.word_lstm.project(new.len(), inputs, stride, true, out);
-        });
-        contexts.grow(memory.contexts.len(), |new, out| {
-            computed += new.len();
-            self.read_contexts(new.clone(), memory, inputs);
-            self.word_lstm.project(new.len(), inputs, stride, false, out);
-        });
-        computed
+        let fill = |direction: usize, rows: Range<usize>, gates: &mut [f32]| {
+            // Rows lie anywhere in memory: those of the next step are asked for now.
+            let ahead = rows.len().max(AHEAD);
+            let next = |at: usize| match direction {
+                0 => at.checked_add(ahead),
+                _ => at.checked_sub(ahead),
+            };
+            self.isa.widely(
+                #[inline(always)]
+                || {
+                    for (at, to) in rows.zip(gates.chunks_exact_mut(width)) {
+                        if let Some(&token) = next(at).and_then(|next| tokens.get(next)) {
+                            types.fetch(direction, read.types[token], width);
+                        }
+                        let (own, context) = (read.types[tokens[at]], read.contexts[tokens[at]]);
+                        match memory.contexts.rows(context) {
+                            [] => types.read(direction, own, to),
+                            _ => types.read_both(direction, own, (contexts, context), to),
+                        }
+                    }
+                },
+            );
+        };
+        self.word_lstm.recur_bytes(layers.steps(), bucket, trace, fill);
+        let (layer, scores) = (&mut kept.layer, &mut kept.scores);
+        layers.scores(bucket.rows(), &trace.bytes, layer, &mut kept.bytes, scores);
     }
 }
 

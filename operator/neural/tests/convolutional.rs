@@ -8,6 +8,7 @@ use std::path::Path;
 use lethe_core::{LabelSet, NoteBatch, Span, Tagger};
 use lethe_corpus::{Counts, Document, Mark};
 use lethe_learn::{Epoch, Marginals as _, NoObserver, Observer};
+use lethe_neural::Precision;
 use lethe_neural::convolution::{ConvolutionMember, ConvolutionNetwork, Convolutional};
 
 const NAMES: [&str; 6] = ["Ana", "Berta", "Dario", "Elena", "Gloria", "Hugo"];
@@ -84,19 +85,59 @@ impl Observer for Killed {
     }
 }
 
-#[test]
-fn it_learns_what_the_notes_show() {
+/// Returns what a network finds in notes that it was not trained on, against their gold.
+fn counts(network: &ConvolutionNetwork) -> Counts {
     let (labels, unseen) = (LabelSet::i2b2_2014(), documents(1000, 30));
-    let network = train(25, None, &mut NoObserver);
-    assert!(network.training().held_out_f1 > Some(0.95));
-    let found = member(&network).tag(&batch(unseen.iter().map(|d| d.text.as_str())));
+    let found = member(network).tag(&batch(unseen.iter().map(|d| d.text.as_str())));
     let mut counts = Counts::default();
     for (document, found) in unseen.iter().zip(found) {
         let mark = |a: &lethe_core::Annotation| Mark::gold(a.span, labels.label(a.label).name.clone());
         let marks: Vec<Mark> = found.unwrap().iter().map(mark).collect();
         counts += Counts::strict(&document.marks, &marks);
     }
+    counts
+}
+
+#[test]
+fn it_learns_what_the_notes_show() {
+    let network = train(25, None, &mut NoObserver);
+    assert!(network.training().held_out_f1 > Some(0.95));
+    let counts = counts(&network);
     assert!(counts.f1() > 0.95, "{counts:?}");
+}
+
+#[test]
+fn a_network_of_bytes_finds_as_much_whether_it_is_trained_or_rounded_as_such() {
+    let mut settings = settings(25);
+    settings.architecture.precision = Precision::Int8;
+    let (train, held_out) = (documents(0, 40), documents(500, 6));
+    let trained = settings.train(&train, &held_out, None, &mut NoObserver).unwrap();
+    let notes = batch(train.iter().map(|document| document.text.as_str()));
+    let single = self::train(25, None, &mut NoObserver);
+    let rounded = single.clone().rounded(&notes).unwrap();
+    for network in [&trained, &rounded] {
+        let counts = counts(network);
+        assert!(counts.f1() > 0.95, "{counts:?}");
+        let folder = tempfile::tempdir().unwrap();
+        network.save(folder.path()).unwrap();
+        let manifest = std::fs::read_to_string(folder.path().join("member.toml")).unwrap();
+        assert!(manifest.contains("precision = \"int8\""), "{manifest}");
+        let read = ConvolutionNetwork::load(folder.path()).unwrap();
+        assert_eq!(bytes(&read), bytes(network));
+    }
+    assert_eq!(bytes(&trained)[1], bytes(&rounded)[1]);
+    assert_ne!(bytes(&single)[1], bytes(&rounded)[1]);
+    let none = single.clone().rounded(&batch([""])).unwrap_err().to_string();
+    assert!(none.contains("no words"), "{none}");
+    // A manifest that names bytes for a network without ranges.
+    let folder = tempfile::tempdir().unwrap();
+    single.save(folder.path()).unwrap();
+    let page = folder.path().join("member.toml");
+    let manifest = std::fs::read_to_string(&page).unwrap();
+    let named = manifest.replace("channels = 16", "channels = 16\nprecision = \"int8\"");
+    std::fs::write(&page, named).unwrap();
+    let missing = ConvolutionNetwork::load(folder.path()).unwrap_err().to_string();
+    assert!(missing.contains("a tensor is missing"), "{missing}");
 }
 
 #[test]
@@ -209,8 +250,12 @@ fn a_note_of_several_windows_has_the_spans_of_its_parts() {
 
 #[test]
 fn it_has_the_properties_of_every_member() {
-    let member = member(&train(3, None, &mut NoObserver));
-    lethe_taggers::conformance::check(&member, &LabelSet::i2b2_2014());
+    let network = train(3, None, &mut NoObserver);
+    let notes = documents(0, 5);
+    let notes = batch(notes.iter().map(|document| document.text.as_str()));
+    for network in [network.clone(), network.rounded(&notes).unwrap()] {
+        lethe_taggers::conformance::check(&member(&network), &LabelSet::i2b2_2014());
+    }
 }
 
 #[test]

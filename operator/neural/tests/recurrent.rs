@@ -100,20 +100,32 @@ fn bytes(network: &Network) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-#[test]
-fn every_kind_learns_what_the_notes_show() {
+/// Returns what a network finds in notes that it was not trained on, against their gold.
+fn counts(network: &Network) -> Counts {
     let (labels, unseen) = (LabelSet::meddocan(), documents(1000, 30));
     let batch = NoteBatch::from_texts(unseen.iter().map(|d| d.text.as_str())).unwrap();
+    let mut counts = Counts::default();
+    for (document, found) in unseen.iter().zip(member(network).tag(&batch)) {
+        let mark = |a: &lethe_core::Annotation| Mark::gold(a.span, labels.label(a.label).name.clone());
+        let marks: Vec<Mark> = found.unwrap().iter().map(mark).collect();
+        counts += Counts::strict(&document.marks, &marks);
+    }
+    counts
+}
+
+#[test]
+fn every_kind_learns_what_the_notes_show_and_finds_as_much_with_bytes() {
     for kind in Recurrent::KINDS {
         let network = train(kind, 12, None, &mut NoObserver);
         assert_eq!((network.kind(), network.training().documents), (kind, 40));
-        let mut counts = Counts::default();
-        for (document, found) in unseen.iter().zip(member(&network).tag(&batch)) {
-            let mark = |a: &lethe_core::Annotation| Mark::gold(a.span, labels.label(a.label).name.clone());
-            let marks: Vec<Mark> = found.unwrap().iter().map(mark).collect();
-            counts += Counts::strict(&document.marks, &marks);
-        }
-        assert!(counts.f1() > 0.95, "{kind}: {counts:?}");
+        let single = counts(&network);
+        assert!(single.f1() > 0.95, "{kind}: {single:?}");
+        let folder = tempfile::tempdir().unwrap();
+        network.rounded().save(folder.path()).unwrap();
+        let manifest = std::fs::read_to_string(folder.path().join("member.toml")).unwrap();
+        assert!(manifest.contains("precision = \"int8\""), "{manifest}");
+        let rounded = counts(&Network::load(folder.path(), None).unwrap());
+        assert!(rounded.f1() > 0.95, "{kind}: {rounded:?}");
     }
 }
 
@@ -275,10 +287,12 @@ fn every_kind_conforms_on_every_instruction_set() {
     for kind in Recurrent::KINDS {
         let network = train(kind, 3, None, &mut NoObserver);
         for isa in Isa::all() {
-            let member = network
-                .member_on(isa, kind, &labels, &Dictionary::builtin())
-                .unwrap();
-            lethe_taggers::conformance::check(&member, &labels);
+            for network in [network.clone(), network.clone().rounded()] {
+                let member = network
+                    .member_on(isa, kind, &labels, &Dictionary::builtin())
+                    .unwrap();
+                lethe_taggers::conformance::check(&member, &labels);
+            }
         }
     }
 }

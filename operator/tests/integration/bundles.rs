@@ -204,7 +204,8 @@ fn a_fine_tuned_member_takes_the_place_of_the_old_one_and_both_digests_are_kept(
     let member = format!("ssvm={}", model.display());
     bundle(&["swap", "en-fast", "--member", &member, "--out", text(&out)])
         .expect(0)
-        .says("made from");
+        .says("made from")
+        .says("nothing was measured");
     let (old, new) = (shown("en-fast"), shown(text(&out)));
     assert_eq!(new["parent"], old["digest"]);
     assert_eq!(new["members"][0]["replaces"], old["members"][0]["digest"]);
@@ -237,6 +238,87 @@ fn a_fine_tuned_member_takes_the_place_of_the_old_one_and_both_digests_are_kept(
         .expect(2)
         .says("replace one of ssvm");
     }
+}
+
+#[test]
+fn networks_of_a_bundle_are_rounded_to_bytes_and_other_members_are_refused() {
+    let place = Place::new();
+    let gold = place.write("gold.jsonl", local(40));
+    let mut options = Vec::new();
+    for (member, epochs) in [("cnn", "3"), ("lstm-crf-l", "2"), ("ssvm", "2")] {
+        let model = place.at(member);
+        let epochs = match member {
+            "ssvm" => format!("epochs={epochs}"),
+            _ => format!("schedule.epochs={epochs}"),
+        };
+        let train = [
+            "train",
+            member,
+            "--train",
+            text(&gold),
+            "--set",
+            &epochs,
+            "--out",
+            text(&model),
+        ];
+        Lethe::new(train).end().expect(0);
+        options.extend(["--member".to_owned(), format!("{member}={}", model.display())]);
+    }
+    let (from, out) = (place.at("from"), place.at("out"));
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    bundle(&[&["create", "--rule", "known", "--out", text(&from)], &options[..]].concat()).expect(0);
+    let quantize = [
+        "quantize",
+        text(&from),
+        "--notes",
+        text(&gold),
+        "--gold",
+        text(&gold),
+        "--out",
+        text(&out),
+    ];
+    bundle(&[&quantize[..], &["--member", "cnn", "--member", "lstm-crf-l"]].concat())
+        .expect(0)
+        .says("made from");
+    let (old, new) = (shown(text(&from)), shown(text(&out)));
+    assert_eq!(new["parent"], old["digest"]);
+    let measured = &new["measured"][0];
+    assert_eq!(
+        (&measured["on"], &measured["documents"]),
+        (&"gold.jsonl".into(), &40.into())
+    );
+    assert!(measured["recall"][0].as_f64() > Some(0.5), "{measured}");
+    for place in [0, 1] {
+        let (old, new) = (&old["members"][place], &new["members"][place]);
+        assert_eq!(new["replaces"], old["digest"]);
+        assert_eq!(new["model"]["training"], old["model"]["training"]);
+        let manifest = std::fs::read_to_string(
+            out.join("members")
+                .join(new["name"].as_str().unwrap())
+                .join("member.toml"),
+        );
+        assert!(manifest.unwrap().contains("precision = \"int8\""));
+    }
+    assert_eq!(new["members"][2]["digest"], old["members"][2]["digest"]);
+    let annotate = ["annotate", "--bundle", text(&out), "--input", text(&gold)];
+    let ended = Lethe::new(annotate).end().expect(0);
+    assert!(ended.out.contains("\"spans\":[{"), "{}", ended.out);
+    let no = place.at("no");
+    let again = [
+        "quantize",
+        text(&from),
+        "--notes",
+        text(&gold),
+        "--out",
+        text(&no),
+        "--member",
+    ];
+    bundle(&[&again[..], &["ssvm"]].concat())
+        .expect(2)
+        .says("a `ssvm` cannot be quantized, only cnn, lstm-crf");
+    bundle(&[&again[..], &["known"]].concat())
+        .expect(2)
+        .says("replace one of cnn, lstm-crf-l, ssvm");
 }
 
 #[test]

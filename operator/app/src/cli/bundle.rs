@@ -18,6 +18,11 @@ pub(crate) enum BundleCommand {
     /// old bundle. The thresholds of the vote were chosen for the old members: evaluate the new bundle before
     /// you use it.
     Swap(SwapArgs),
+    /// Make a bundle from another by rounding the weights of networks to eight bits, which makes them faster
+    ///
+    /// The new manifest names the digests of what was replaced. A network that is trained with `--set
+    /// architecture.precision=int8` needs no such step.
+    Quantize(QuantizeArgs),
     /// Make a bundle of trained members that vote, without fitting the vote
     ///
     /// `lethe ensemble fit` chooses members and thresholds by measuring them.
@@ -55,6 +60,31 @@ pub(crate) struct SwapArgs {
     /// Keep a combiner that was fitted to the scores of the old members
     #[arg(long)]
     pub(crate) keep_combiner: bool,
+    /// Documents with gold spans to measure the new bundle on: JSON lines, i2b2 XML or brat, a file or a folder. Its
+    /// manifest records the figures; without them it has none
+    #[arg(long, value_name = "GOLD")]
+    pub(crate) gold: Vec<PathBuf>,
+    /// The folder for the new bundle; must not exist, or be empty
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct QuantizeArgs {
+    /// The bundle: the name of a built-in one, or its folder; it is not changed
+    #[arg(value_name = "BUNDLE")]
+    pub(crate) bundle: PathBuf,
+    /// A network whose weights to round: a `cnn` or a recurrent one
+    #[arg(long = "member", value_name = "NAME", required = true)]
+    pub(crate) members: Vec<String>,
+    /// Some hundred notes like those that the bundle will read: JSON lines, i2b2 XML or brat, a file or a folder. The
+    /// ranges of activations are measured on them; their spans are ignored
+    #[arg(long, value_name = "DOCUMENTS", required = true)]
+    pub(crate) notes: Vec<PathBuf>,
+    /// Documents with gold spans to measure the new bundle on: JSON lines, i2b2 XML or brat, a file or a folder. Its
+    /// manifest records the figures; without them it keeps those of the old bundle, as such
+    #[arg(long, value_name = "GOLD")]
+    pub(crate) gold: Vec<PathBuf>,
     /// The folder for the new bundle; must not exist, or be empty
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,

@@ -21,6 +21,7 @@ mod evaluate;
 mod init;
 mod inspect;
 mod learning;
+mod measured;
 mod metrics;
 mod new_key;
 mod probe;

@@ -146,6 +146,14 @@ impl BundleManifest {
         models.map(|part| part.name.clone()).collect()
     }
 
+    /// Returns the folder of a trained member of this bundle, which was read from `bundle`.
+    ///
+    /// # Errors
+    /// [`SwapError::Unknown`] if it has no such member.
+    pub fn model_folder(&self, bundle: &Path, name: &str) -> Result<PathBuf, SwapError> {
+        model_of(bundle, self.clone().part(name)?)
+    }
+
     /// Finds a trained member by name.
     fn part(&mut self, name: &str) -> Result<&mut Part, SwapError> {
         let known = self.models();

@@ -6,7 +6,7 @@ use lethe_learn::Manifest;
 use lethe_members::mixture;
 use lethe_members::registry::{MemberConfig, checkpoint_files};
 
-use super::{BundleError, BundleManifest, COMBINER, MANIFEST, Part, Rule, io, sha256};
+use super::{BundleError, BundleManifest, COMBINER, MANIFEST, Measured, Part, Rule, io, sha256};
 use crate::Fitted;
 
 /// The subfolder of the models in a bundle.
@@ -136,6 +136,15 @@ impl BundleManifest {
                     source: Box::new(source),
                 })?;
         }
+        self.save(folder)
+    }
+
+    /// Replaces the measurements, and writes the manifest of a bundle that was opened from `folder`.
+    ///
+    /// # Errors
+    /// [`BundleError::Io`].
+    pub fn record(&mut self, folder: &Path, measured: Vec<Measured>) -> Result<(), BundleError> {
+        self.measured = measured;
         self.save(folder)
     }
 

@@ -121,7 +121,7 @@ impl CustomOp1 for Bias {
 }
 
 /// Returns the numbers of a tensor whose rows lie one after the other.
-fn numbers<'s>(storage: &'s CpuStorage, layout: &Layout) -> Result<&'s [f32]> {
+pub(super) fn numbers<'s>(storage: &'s CpuStorage, layout: &Layout) -> Result<&'s [f32]> {
     const OP: &str = "a step of the convolutional network";
     let (start, end) = layout
         .contiguous_offsets()

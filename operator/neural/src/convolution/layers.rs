@@ -79,16 +79,19 @@ impl Layers {
         })
     }
 
-    /// Returns the scores of tags before softmax for one sequence, a row per token.
-    pub(super) fn run(&self, input: &Tensor) -> Result<Tensor> {
+    /// Returns the scores of tags before softmax for one sequence, a row per token. Calls `each` with what every layer
+    /// but the last gives to the next.
+    pub(super) fn run(&self, input: &Tensor, mut each: impl FnMut(&Tensor) -> Result<()>) -> Result<Tensor> {
         let Some(running) = &self.running else {
             return self.scores(input, None);
         };
         let affine =
             |rows: &Tensor, (weights, bias): &(Tensor, Bias)| rows.matmul(weights)?.apply_op1_no_bwd(bias);
         let mut h = affine(input, &running.input)?;
+        each(&h)?;
         for convolution in &running.convolutions {
             h = convolution.apply(&h)?;
+            each(&h)?;
         }
         affine(&h, &running.tags)
     }
@@ -148,7 +151,7 @@ mod tests {
         for rows in [1, 2, 3, 7, 40] {
             let input: Vec<f32> = (0..rows * shape.inputs()).map(|_| rng.unit() - 0.5).collect();
             let input = Tensor::from_vec(input, (rows, shape.inputs()), &Device::Cpu).unwrap();
-            let one = layers.run(&input).unwrap().to_vec2::<f32>().unwrap();
+            let one = layers.run(&input, |_| Ok(())).unwrap().to_vec2::<f32>().unwrap();
             let other = layers.scores(&input, None).unwrap().to_vec2::<f32>().unwrap();
             for (one, other) in one.iter().flatten().zip(other.iter().flatten()) {
                 assert!(

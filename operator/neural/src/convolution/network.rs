@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lethe_core::LabelSet;
+use lethe_core::{LabelSet, NoteBatch};
 use lethe_corpus::Document;
 use lethe_learn::{LabelMap, Manifest, Observer, TagSet, Training};
 use safetensors::tensor::Dtype;
@@ -16,6 +16,7 @@ use super::train::{Start, train};
 use crate::halves::Halves;
 use crate::model::{Params, Tensor};
 use crate::network::NetworkError;
+use crate::precision::Precision;
 use crate::train::TrainError;
 use crate::tuning::TuningError;
 use crate::weights;
@@ -26,6 +27,8 @@ pub struct ConvolutionNetwork {
     pub(super) shape: ConvolutionShape,
     pub(super) tags: TagSet,
     pub(super) params: Params,
+    /// What each channel reached before each layer but the first, if the layers are rounded.
+    pub(super) ranges: Option<Tensor>,
     pub(super) training: Training,
 }
 
@@ -112,6 +115,31 @@ impl ConvolutionNetwork {
         &self.tags
     }
 
+    /// Returns the network with layers of weights of eight bits. How far activations reach is measured on `notes`,
+    /// which should be such as the network will read; some hundred suffice.
+    ///
+    /// # Errors
+    /// [`NetworkError::Inconsistent`] if candle fails, or there are no tokens.
+    pub fn rounded(mut self, notes: &NoteBatch) -> Result<Self, NetworkError> {
+        let failed = |_| NetworkError::Inconsistent(FAILED);
+        let runner = Runner::new(&self.shape, self.params.clone(), None, &self.tags, None).map_err(failed)?;
+        let mut ranges = self.shape.ranges();
+        ranges.data = vec![0.0; ranges.rows * ranges.columns];
+        for note in notes.notes() {
+            for window in Runner::windows(note.tokens.len()) {
+                runner.measure(note, window, &mut ranges.data).map_err(failed)?;
+            }
+        }
+        if ranges.data.iter().all(|&range| range == 0.0) {
+            return Err(NetworkError::Inconsistent(
+                "the notes that it should be rounded for have no words",
+            ));
+        }
+        self.shape.precision = Precision::Int8;
+        self.ranges = Some(ranges);
+        Ok(self)
+    }
+
     /// Writes the model's folder, its table of n-grams and words in half precision.
     ///
     /// # Errors
@@ -122,7 +150,8 @@ impl ConvolutionNetwork {
         };
         let settings =
             toml::Table::try_from(saved).map_err(|error| NetworkError::Settings(error.to_string()))?;
-        let weights = weights::to_bytes(&self.params.0, |tensor| tensor.name == PIECES)
+        let tensors: Vec<Tensor> = self.params.0.iter().chain(&self.ranges).cloned().collect();
+        let weights = weights::to_bytes(&tensors, |tensor| tensor.name == PIECES)
             .map_err(NetworkError::Inconsistent)?;
         let training = self.training.clone();
         let mut manifest = Manifest::new(Convolutional::KIND, self.tags.clone(), training, settings);
@@ -152,8 +181,15 @@ impl ConvolutionNetwork {
     pub fn open(folder: &Path, name: &str, labels: &LabelSet) -> Result<ConvolutionMember, NetworkError> {
         let (network, halves) = Self::read(folder)?;
         let map = LabelMap::new(network.tags.labels(), labels)?;
-        let runner = Runner::new(&network.shape, network.params, Some(halves), &network.tags)
-            .map_err(|_| NetworkError::Inconsistent(FAILED))?;
+        let ranges = network.ranges.as_ref();
+        let runner = Runner::new(
+            &network.shape,
+            network.params,
+            Some(halves),
+            &network.tags,
+            ranges,
+        )
+        .map_err(|_| NetworkError::Inconsistent(FAILED))?;
         Ok(ConvolutionMember::new(name, network.tags, map, runner))
     }
 
@@ -171,6 +207,13 @@ impl ConvolutionNetwork {
             let stored = weights::tensor(&file, tensor, false).map_err(NetworkError::Inconsistent)?;
             tensor.data = weights::single(&stored);
         }
+        let mut ranges = None;
+        if shape.precision == Precision::Int8 {
+            let mut tensor = shape.ranges();
+            let stored = weights::tensor(&file, &tensor, false).map_err(NetworkError::Inconsistent)?;
+            tensor.data = weights::single(&stored);
+            ranges = Some(tensor);
+        }
         let pieces = &params[slot::PIECES];
         let stored = weights::tensor(&file, pieces, true).map_err(NetworkError::Inconsistent)?;
         if stored.dtype() != Dtype::F16 {
@@ -184,6 +227,7 @@ impl ConvolutionNetwork {
             shape,
             tags: manifest.tags,
             params: Params(params),
+            ranges,
             training: manifest.training,
         };
         Ok((network, Halves::new(file, table, columns)))

@@ -13,10 +13,11 @@ use lethe_learn::TagSet;
 use super::layers::Layers;
 use super::path::Paths;
 use super::pieces::Pieces;
+use super::rounded::Rounded;
 use super::settings::{ConvolutionShape, slot};
 use crate::alone::alone;
 use crate::halves::Halves;
-use crate::model::Params;
+use crate::model::{Params, Tensor as Matrix};
 use crate::types::WordHasher;
 
 /// The tokens of a window, besides those around it that its tags depend on.
@@ -33,11 +34,17 @@ pub(super) struct Runner {
     /// The tables of words and shapes; that of words is empty if `pieces` has it.
     params: Params,
     pieces: Option<Halves>,
-    layers: Layers,
+    layers: Running,
     paths: Paths,
     isa: Isa,
     /// Words that threads reuse between notes.
     pool: Mutex<Vec<Words>>,
+}
+
+/// The layers, in single precision or rounded.
+enum Running {
+    Single(Layers),
+    Rounded(Rounded),
 }
 
 /// The tags of a window's tokens.
@@ -48,24 +55,31 @@ pub(super) struct Tagged {
     pub(super) scores: Vec<f32>,
 }
 
-/// The inputs of words. Holds words of notes; never printed, never written.
+/// The inputs of words, or their first layer if that is rounded. Holds words of notes; never printed, never written.
 #[derive(Default)]
 struct Words {
     places: HashMap<Box<str>, u32, BuildHasherDefault<WordHasher>>,
     inputs: Vec<f32>,
     pieces: Pieces,
     row: Vec<f32>,
+    own: Vec<f32>,
 }
 
 impl Runner {
-    /// Packs a network's parameters. `pieces` has the table of words if that of the parameters is empty.
+    /// Packs a network's parameters. `pieces` has the table of words if that of the parameters is empty; with `ranges`
+    /// the layers are rounded.
     pub(super) fn new(
         shape: &ConvolutionShape,
         mut params: Params,
         pieces: Option<Halves>,
         tags: &TagSet,
+        ranges: Option<&Matrix>,
     ) -> candle_core::Result<Self> {
-        let layers = Layers::new(shape, &params)?;
+        let isa = Isa::best();
+        let layers = match ranges {
+            Some(ranges) => Running::Rounded(Rounded::new(isa, shape, &params, ranges)),
+            None => Running::Single(Layers::new(shape, &params)?),
+        };
         params.0.truncate(slot::LAYERS);
         Ok(Self {
             shape: shape.clone(),
@@ -73,7 +87,7 @@ impl Runner {
             params,
             pieces,
             layers,
-            isa: Isa::best(),
+            isa,
             paths: Paths::new(tags),
             pool: Mutex::default(),
         })
@@ -130,33 +144,77 @@ impl Runner {
         Ok(scores)
     }
 
+    /// Raises `ranges`, a row of channels per layer but the last, to what the layers give to the next in a window.
+    ///
+    /// # Errors
+    /// As [`Runner::tag`].
+    pub(super) fn measure(
+        &self,
+        note: NoteView<'_>,
+        window: Range<usize>,
+        ranges: &mut [f32],
+    ) -> candle_core::Result<()> {
+        let mut rows = ranges.chunks_exact_mut(self.shape.channels);
+        let each = |h: &Tensor| {
+            let row = rows.next().into_iter().flatten();
+            let most = h.max(0)?.to_vec1::<f32>()?;
+            row.zip(most).for_each(|(range, most)| *range = range.max(most));
+            Ok(())
+        };
+        self.layers(note, window, each).map(|_| ())
+    }
+
     /// Returns the score of each tag for each token of a window.
     fn scores(&self, note: NoteView<'_>, window: Range<usize>) -> candle_core::Result<Vec<f32>> {
-        let reach = self.shape.reach();
-        let read = window.start.saturating_sub(reach)..note.tokens.len().min(window.end + reach);
-        let input = self.input(note, read.clone());
-        let scores = alone(|| {
-            let input = Tensor::from_vec(input, (read.len(), self.shape.inputs()), &Device::Cpu)?;
-            let scores = self.layers.run(&input)?;
-            let scores = scores.narrow(0, window.start - read.start, window.len())?;
-            scores.contiguous()?.flatten_all()?.to_vec1::<f32>()
-        })?;
-        match scores.iter().all(|score| score.is_finite()) {
+        let scores = self.layers(note, window, |_| Ok(()))?;
+        // Sums of bytes are always finite.
+        let is_sound =
+            matches!(self.layers, Running::Rounded(_)) || scores.iter().all(|score| score.is_finite());
+        match is_sound {
             true => Ok(scores),
             false => Err(candle_core::Error::msg("a score is not finite")),
         }
     }
 
+    /// Runs the layers; calls `each` as [`Layers::run`] does, unless they are rounded.
+    fn layers(
+        &self,
+        note: NoteView<'_>,
+        window: Range<usize>,
+        each: impl FnMut(&Tensor) -> candle_core::Result<()>,
+    ) -> candle_core::Result<Vec<f32>> {
+        let reach = self.shape.reach();
+        let read = window.start.saturating_sub(reach)..note.tokens.len().min(window.end + reach);
+        let input = self.input(note, read.clone());
+        alone(|| {
+            let input = Tensor::from_vec(input, (read.len(), self.stride()), &Device::Cpu)?;
+            let scores = match &self.layers {
+                Running::Single(layers) => layers.run(&input, each)?,
+                Running::Rounded(layers) => input.apply_op1_no_bwd(layers)?,
+            };
+            let scores = scores.narrow(0, window.start - read.start, window.len())?;
+            scores.contiguous()?.flatten_all()?.to_vec1::<f32>()
+        })
+    }
+
+    /// Returns the numbers of a token's input.
+    const fn stride(&self) -> usize {
+        match &self.layers {
+            Running::Single(_) => self.shape.inputs(),
+            Running::Rounded(layers) => layers.width(),
+        }
+    }
+
     /// Returns the input of some of a note's tokens.
     fn input(&self, note: NoteView<'_>, tokens: Range<usize>) -> Vec<f32> {
-        let inputs = self.shape.inputs();
+        let stride = self.stride();
         // Nothing panics while the lock is held.
         let pool = || self.pool.lock().unwrap_or_else(PoisonError::into_inner);
         let mut words = pool().pop().unwrap_or_default();
-        let mut input = Vec::with_capacity(tokens.len() * inputs);
+        let mut input = Vec::with_capacity(tokens.len() * stride);
         for token in tokens {
             let at = self.place(&mut words, note.word(token), note.tokens.kind(token));
-            input.extend_from_slice(&words.inputs[at * inputs..(at + 1) * inputs]);
+            input.extend_from_slice(&words.inputs[at * stride..(at + 1) * stride]);
         }
         pool().push(words);
         input
@@ -167,32 +225,47 @@ impl Runner {
         if let Some(&at) = words.places.get(word) {
             return at as usize;
         }
-        let (piece, inputs) = (self.shape.piece, self.shape.inputs());
-        if words.inputs.len() >= KEPT * inputs {
+        let stride = self.stride();
+        if words.inputs.len() >= KEPT * stride {
             words.places.clear();
             words.inputs.clear();
         }
-        let at = words.inputs.len() / inputs;
+        let at = words.inputs.len() / stride;
         if word.len() <= LONGEST {
             words.places.insert(word.into(), at as u32);
         }
-        words.inputs.resize((at + 1) * inputs, 0.0);
-        words.row.resize(piece, 0.0);
+        words.inputs.resize((at + 1) * stride, 0.0);
         words.pieces.read(word, kind, self.shape.buckets);
-        let (sum, shape) = words.inputs[at * inputs..].split_at_mut(piece);
-        for &at in &words.pieces.rows {
-            match &self.pieces {
-                Some(table) => table.row(at as usize, &mut words.row),
-                None => words
-                    .row
-                    .copy_from_slice(self.params.row(slot::PIECES, at as usize)),
+        let to = &mut words.inputs[at * stride..];
+        match &self.layers {
+            Running::Single(_) => self.read(&words.pieces, &mut words.row, to),
+            Running::Rounded(layers) => {
+                words.own.clear();
+                words.own.resize(self.shape.inputs(), 0.0);
+                self.read(&words.pieces, &mut words.row, &mut words.own);
+                layers.read(&words.own, to);
             }
-            sum.iter_mut().zip(&words.row).for_each(|(sum, x)| *sum += x);
         }
-        let scale = scale(words.pieces.rows.len());
-        sum.iter_mut().for_each(|x| *x *= scale);
-        shape.copy_from_slice(self.params.row(slot::SHAPES, usize::from(words.pieces.shape)));
         at
+    }
+
+    /// Adds up the vectors of a word's pieces, one after the other in `row`, into zeros.
+    fn read(&self, pieces: &Pieces, row: &mut Vec<f32>, input: &mut [f32]) {
+        let (sum, shape) = input.split_at_mut(self.shape.piece);
+        row.resize(self.shape.piece, 0.0);
+        if let Some(table) = &self.pieces {
+            pieces.rows.iter().for_each(|&at| table.fetch(at as usize));
+        }
+        for &at in &pieces.rows {
+            match &self.pieces {
+                Some(table) => table.row(at as usize, row),
+                None => row.copy_from_slice(self.params.row(slot::PIECES, at as usize)),
+            }
+            sum.iter_mut().zip(&*row).for_each(|(sum, x)| *sum += x);
+        }
+        let scale = scale(pieces.rows.len());
+        sum.iter_mut().for_each(|x| *x *= scale);
+        shape.copy_from_slice(self.params.row(slot::SHAPES, usize::from(pieces.shape)));
     }
 }
 

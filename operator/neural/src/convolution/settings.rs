@@ -4,6 +4,7 @@ use lethe_learn::Scheme;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Params, Tensor};
+use crate::precision::Precision;
 use crate::rng::Rng;
 use crate::settings::{SettingsError, overlay};
 use crate::types::SHAPES;
@@ -34,6 +35,9 @@ pub struct ConvolutionShape {
     pub channels: usize,
     /// The distance of a token's neighbours in each layer. Each layer reads three tokens.
     pub dilations: Vec<usize>,
+    /// The numbers that the layers compute with when the network runs.
+    #[serde(skip_serializing_if = "Precision::is_single")]
+    pub precision: Precision,
 }
 
 impl Default for ConvolutionShape {
@@ -45,6 +49,7 @@ impl Default for ConvolutionShape {
             shape: 16,
             channels: 64,
             dilations: vec![1, 2, 4, 8, 1],
+            precision: Precision::Float32,
         }
     }
 }
@@ -97,6 +102,8 @@ const LAYERS: [[&str; 2]; MOST] = [
 ];
 /// The tensor that is saved in half precision.
 pub(super) const PIECES: &str = "pieces";
+/// The tensor of the layers' ranges.
+pub(super) const RANGES: &str = "ranges";
 /// The largest size of a part of a network: far beyond any sensible one, and far below an overflow.
 const LARGEST: usize = 1 << 16;
 
@@ -203,6 +210,16 @@ impl ConvolutionShape {
             data: Vec::new(),
         };
         shapes.into_iter().map(tensor).collect()
+    }
+
+    /// Returns the tensor of what each channel reached before each convolution and before the tags, without numbers.
+    pub(super) fn ranges(&self) -> Tensor {
+        Tensor {
+            name: RANGES,
+            rows: self.dilations.len() + 1,
+            columns: self.channels,
+            data: Vec::new(),
+        }
     }
 
     /// Returns initial parameters.

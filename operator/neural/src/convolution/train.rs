@@ -20,11 +20,15 @@ use crate::adam::Adam;
 use crate::alone::alone;
 use crate::checkpoint::State;
 use crate::model::Params;
+use crate::precision::Precision;
 use crate::rng::Rng;
 use crate::train::TrainError;
 
 /// A longer note is trained on in parts of this many tokens.
 const LONGEST: usize = 512;
+
+/// The most documents that the ranges of activations are measured on.
+const MEASURED: usize = 1000;
 
 /// What a training starts from.
 pub(super) struct Start {
@@ -79,10 +83,11 @@ pub(super) fn train(
     }
     let (held_out_f1, mut params) = state.into_best();
     crate::weights::round(&mut params.0[slot::PIECES].data);
-    Ok(ConvolutionNetwork {
+    let network = ConvolutionNetwork {
         shape,
         tags,
         params,
+        ranges: None,
         training: Training {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             seed: schedule.seed,
@@ -91,7 +96,17 @@ pub(super) fn train(
             held_out_f1,
             goes_on_from: from,
         },
-    })
+    };
+    if network.shape.precision == Precision::Float32 {
+        return Ok(network);
+    }
+    let every = documents.len().div_ceil(MEASURED);
+    let texts = documents
+        .iter()
+        .step_by(every)
+        .map(|document| document.text.as_str());
+    let notes = NoteBatch::from_texts(texts)?;
+    network.rounded(&notes).map_err(|_| TrainError::Computation)
 }
 
 /// Documents as the network reads them.
@@ -331,7 +346,7 @@ fn score(
     documents: &[Document],
 ) -> Result<f64, TrainError> {
     let failed = |_| TrainError::Computation;
-    let runner = Runner::new(shape, params.clone(), None, tags).map_err(failed)?;
+    let runner = Runner::new(shape, params.clone(), None, tags, None).map_err(failed)?;
     let batch = NoteBatch::from_texts(documents.iter().map(|document| document.text.as_str()))?;
     let mut counts = Counts::default();
     for (document, note) in documents.iter().zip(batch.notes()) {

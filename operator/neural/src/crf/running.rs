@@ -6,11 +6,12 @@
 
 mod columns;
 
-use lethe_kernel::{Affine, Buffer, Isa, Matrix, exp_in_place};
+use lethe_kernel::{Affine, Buffer, ByteLayer, Isa, Matrix, exp_in_place};
 use lethe_learn::TagSet;
 
 use super::{Allowed, FLOOR, NEVER, best_of, probability};
 use crate::bucket::Bucket;
+use crate::precision::{Inputs, byte_layer};
 use columns::{Columns, Inner};
 
 /// Columns that are summed side by side, so that the processor does not wait for one sum after the other.
@@ -122,6 +123,13 @@ impl Running {
             },
         );
         Affine::new(matrix, &self.columns.place(bias, NEVER))
+    }
+
+    /// Rounds the same map for inputs that are bytes. The rows of its results are as wide.
+    pub(crate) fn byte_map(&self, rows: &[f32], bias: &[f32], inputs: &Inputs<'_>) -> ByteLayer {
+        let rows = rows.chunks_exact(bias.len().max(1));
+        let placed: Vec<f32> = rows.flat_map(|row| self.columns.place(row, 0.0)).collect();
+        byte_layer(self.isa, 1, &placed, &self.columns.place(bias, NEVER), inputs)
     }
 
     /// Returns the numbers per row of scores.

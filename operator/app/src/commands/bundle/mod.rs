@@ -1,12 +1,14 @@
 //! `lethe bundle`: shows, copies and changes bundles.
 
 mod create;
+mod measure;
+mod quantize;
 mod show;
 
 use std::path::{Path, PathBuf};
 
 use lethe_dictionaries::Dictionary;
-use lethe_ensemble::{Bundle, Rule, swap};
+use lethe_ensemble::{Bundle, BundleManifest, Rule, swap};
 
 use crate::bundle_argument::{bundle_argument, model_argument};
 use crate::cli::{BundleCommand, ExportArgs, SwapArgs};
@@ -20,6 +22,7 @@ pub(crate) fn run(command: &BundleCommand) -> anyhow::Result<()> {
         BundleCommand::Show(args) => show::run(args),
         BundleCommand::Export(args) => export(args),
         BundleCommand::Swap(args) => swapped(args),
+        BundleCommand::Quantize(args) => quantize::run(args),
         BundleCommand::Create(args) => create::run(args),
     }
 }
@@ -51,22 +54,30 @@ fn swapped(args: &SwapArgs) -> anyhow::Result<()> {
         &Dictionary::builtin(),
     )
     .map_err(usage)?;
-    tracing::info!(
-        "{}: bundle {}, made from {}",
-        args.out.display(),
-        manifest.digest(),
-        manifest.parent.as_deref().unwrap_or_default()
-    );
+    measure::record(&args.out, &args.gold)?;
+    told(&args.out)?;
     let fitted_to_scores = match &manifest.combine {
         Rule::Voting(vote) => !(vote.thresholds.is_empty() && vote.solo_min_score.is_empty()),
         _ => true,
     };
-    if fitted_to_scores {
+    if fitted_to_scores && args.gold.is_empty() {
         tracing::warn!(
             "the vote was fitted to the old members, and nothing was measured on the new ones: compare both bundles on notes that neither was \
              trained on (`lethe annotate --bundle`, `lethe evaluate`), or fit a new bundle (`lethe ensemble fit`)"
         );
     }
+    Ok(())
+}
+
+/// Tells which bundle a folder now has.
+fn told(folder: &Path) -> anyhow::Result<()> {
+    let manifest = BundleManifest::read(folder).map_err(usage)?;
+    tracing::info!(
+        "{}: bundle {}, made from {}",
+        folder.display(),
+        manifest.digest(),
+        manifest.parent.as_deref().unwrap_or_default()
+    );
     Ok(())
 }
 

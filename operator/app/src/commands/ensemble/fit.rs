@@ -7,16 +7,16 @@ use lethe_core::{LabelId, MemberSet, SoloMinScore, VoteSpec};
 use lethe_corpus::Document;
 use lethe_ensemble::prune::prune;
 use lethe_ensemble::{
-    Bundle, BundleManifest, Costs, Fitted, Measure, Measured, Objective, OperatingPoint, Part, PredictionSet,
-    Provenance, PruneOptions, Pruned, Rule,
+    Bundle, BundleManifest, Costs, Fitted, Measure, Measured, Objective, Part, PredictionSet, Provenance,
+    PruneOptions, Pruned, Rule,
 };
-use lethe_evaluate::{Estimate, Interval, Options, evaluate};
 use lethe_members::registry::MemberConfig;
 
 use super::crossfit::{crossfitted, fitted_on};
 use super::{costs, decided, everyone, models, options, predictions};
 use crate::cli::{FitArgs, Method};
 use crate::commands::learning::Passes;
+use crate::commands::measured::measured;
 use crate::exit::usage;
 
 /// Fits and writes the bundle.
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
         [] => on.to_owned(),
         rules => format!("{on}, without {}", rules.join(", ")),
     };
-    let figures = measured(without_rules(on), cost, &evaluated, documents)?;
+    let figures = measured(without_rules(on), cost, &evaluated.documents, documents)?;
     manifest.measured.push(figures);
     for &(point, measure) in &args.points {
         let (vote, documents) = other_point(args, measure, &evaluated, &pruned.chosen.members, &options)?;
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
         manifest.points.insert(point, vote);
         manifest.measured.push(Measured {
             point,
-            ..measured(on, cost, &evaluated, documents)?
+            ..measured(on, cost, &evaluated.documents, documents)?
         });
     }
     let source = |name: &str| {
@@ -266,34 +266,4 @@ fn manifest(
         provenance,
         members,
     ))
-}
-
-/// Computes the measures with intervals over documents.
-fn measured(
-    on: String,
-    cost: f64,
-    predictions: &PredictionSet,
-    documents: Vec<Document>,
-) -> anyhow::Result<Measured> {
-    let report = evaluate(
-        &predictions.documents,
-        &[("ensemble".to_owned(), documents)],
-        &Options::default(),
-    )?;
-    let system = report.systems.first().context("one system was scored")?;
-    let figures = |estimate: &Estimate| {
-        let interval = estimate.interval.unwrap_or(Interval {
-            low: estimate.value,
-            high: estimate.value,
-        });
-        [estimate.value, interval.low, interval.high]
-    };
-    Ok(Measured {
-        on,
-        point: OperatingPoint::default(),
-        documents: predictions.documents.len(),
-        f1: figures(&system.measures.strict.f1),
-        recall: figures(&system.measures.character.recall),
-        cost: Some(cost).filter(|cost| *cost > 0.0),
-    })
 }
