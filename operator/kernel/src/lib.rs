@@ -17,11 +17,11 @@
 
 mod buffer;
 mod bytes;
-mod fetch;
 mod isa;
 mod lstm;
 mod matrix;
 mod plain;
+mod prefetch;
 mod simd;
 mod tile;
 
@@ -30,11 +30,11 @@ pub use bytes::{
     Activations, ByteLayer, ByteRows, ByteStep, ByteSteps, LARGEST as LARGEST_BYTE, UNITS as BYTE_UNITS,
     ZERO as BYTE_ZERO, byte_columns, to_bytes,
 };
-pub use fetch::fetch;
 pub use isa::Isa;
 pub use lstm::{Back, Gates, Step, back_step, step};
 pub use matrix::{Affine, Matrix, columns};
 pub use plain::{add_outer, exp_in_place, tanh_in_place};
+pub use prefetch::prefetch;
 
 /// Input for tests, here and in crates that use the loops.
 #[doc(hidden)]

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use half::f16;
 use half::slice::HalfFloatSliceExt as _;
-use lethe_kernel::fetch;
+use lethe_kernel::prefetch;
 
 /// A table of numbers of half precision (IEEE 754 binary16, little-endian) within the bytes of a file.
 pub(crate) struct Halves {
@@ -25,9 +25,9 @@ impl Halves {
         widen(self.bytes(row), to);
     }
 
-    /// Asks for the memory of a row that will be read.
-    pub(crate) fn fetch(&self, row: usize) {
-        fetch(self.bytes(row));
+    /// Prefetches a row.
+    pub(crate) fn prefetch(&self, row: usize) {
+        prefetch(self.bytes(row));
     }
 
     fn bytes(&self, row: usize) -> &[u8] {

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use lethe_kernel::{Buffer, Isa, fetch};
+use lethe_kernel::{Buffer, Isa, prefetch};
 
 /// The rows of a page: the memory for reading this many word types by their characters fits the second-level
 /// cache.
@@ -103,9 +103,9 @@ impl ShortRows {
         &self.pages[row / PAGE][direction][row % PAGE * width..][..width]
     }
 
-    /// Asks for the memory of a row, which will be read with `width` numbers.
-    pub(crate) fn fetch(&self, direction: usize, row: u32, width: usize) {
-        fetch(self.get(direction, row, width));
+    /// Prefetches a row of `width` numbers.
+    pub(crate) fn prefetch(&self, direction: usize, row: u32, width: usize) {
+        prefetch(self.get(direction, row, width));
     }
 
     /// Writes a row of a direction in single precision.

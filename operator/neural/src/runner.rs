@@ -38,7 +38,7 @@ const WINDOW: usize = 1 << 15;
 /// word types and contexts are kept from part to part.
 const PART: usize = SIDE_BY_SIDE * LONGEST;
 
-/// The fewest rows between one that is read and one that is asked for.
+/// The fewest rows between the one being read and the one being prefetched.
 const AHEAD: usize = 4;
 
 /// For callers that need no probabilities.
@@ -350,7 +350,7 @@ impl Runner {
             ..
         } = kept;
         let fill = |direction: usize, rows: Range<usize>, gates: &mut [f32]| {
-            // Rows lie anywhere in memory: those of the next step are asked for now.
+            // Rows lie anywhere in memory, so those of the next step are prefetched.
             let ahead = rows.len().max(AHEAD);
             let next = |at: usize| match direction {
                 0 => at.checked_add(ahead),
@@ -361,7 +361,7 @@ impl Runner {
                 || {
                     for (at, to) in rows.zip(gates.chunks_exact_mut(width)) {
                         if let Some(&token) = next(at).and_then(|next| tokens.get(next)) {
-                            types.fetch(direction, read.types[token], width);
+                            types.prefetch(direction, read.types[token], width);
                         }
                         let (own, context) = (read.types[tokens[at]], read.contexts[tokens[at]]);
                         match memory.contexts.rows(context) {

@@ -254,7 +254,7 @@ impl Runner {
         let (sum, shape) = input.split_at_mut(self.shape.piece);
         row.resize(self.shape.piece, 0.0);
         if let Some(table) = &self.pieces {
-            pieces.rows.iter().for_each(|&at| table.fetch(at as usize));
+            pieces.rows.iter().for_each(|&at| table.prefetch(at as usize));
         }
         for &at in &pieces.rows {
             match &self.pieces {

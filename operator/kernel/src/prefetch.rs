@@ -1,8 +1,8 @@
 //! Hints for the processor's cache.
 
-/// Asks for the memory of a slice, so that reading it a little later does not stall.
+/// Prefetches a slice's memory, so that reading it a little later does not stall.
 #[inline(always)]
-pub fn fetch<T>(data: &[T]) {
+pub fn prefetch<T>(data: &[T]) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
