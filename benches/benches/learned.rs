@@ -45,6 +45,7 @@ fn members() -> BTreeMap<&'static str, Arc<dyn Tagger>> {
             "crf" | "memm" | "svm" => "iterations = 20",
             "naive-bayes" => "",
             kind if kind.starts_with("lstm") => "schedule = { epochs = 1 }\nvectors = { none = true }",
+            "cnn" => "schedule = { epochs = 1 }",
             _ => "epochs = 2",
         };
         let job = Job {
@@ -102,6 +103,11 @@ fn documents() -> Vec<Document> {
     documents
 }
 
+/// Returns whether a member shares no features with others.
+fn is_network(kind: &str) -> bool {
+    kind.starts_with("lstm") || kind == "cnn"
+}
+
 /// Features and one member.
 #[divan::bench(args = kinds())]
 fn alone(bencher: Bencher<'_, '_>, kind: &str) {
@@ -113,7 +119,7 @@ fn alone(bencher: Bencher<'_, '_>, kind: &str) {
 }
 
 /// A further member, over features that another one has computed.
-#[divan::bench(args = kinds().into_iter().filter(|kind| !kind.starts_with("lstm")).collect::<Vec<_>>())]
+#[divan::bench(args = kinds().into_iter().filter(|kind| !is_network(kind)).collect::<Vec<_>>())]
 fn further(bencher: Bencher<'_, '_>, kind: &str) {
     let (first, member) = (&MEMBERS["mira"], &MEMBERS[kind]);
     bencher

@@ -14,6 +14,7 @@ use lethe_core::{
     tokenize,
 };
 use lethe_dictionaries::Dictionary;
+use lethe_ensemble::Bundle;
 use lethe_taggers::registry::default_rules;
 
 /// Number of notes per batch, as in a lane.
@@ -79,6 +80,26 @@ fn member(bencher: Bencher<'_, '_>, name: &str) {
         .find(|member| member.name() == name)
         .expect("the name is of the list");
     bencher.counter(bytes()).bench(|| member.tag(&BATCH));
+}
+
+/// The trained members of the default bundle.
+#[divan::bench(args = trained().iter().map(|member| member.name().to_owned()).collect::<Vec<_>>())]
+fn trained_member(bencher: Bencher<'_, '_>, name: &str) {
+    let members = trained();
+    let member = members
+        .iter()
+        .find(|member| member.name() == name)
+        .expect("the name is of the list");
+    bencher.counter(bytes()).bench(|| member.tag(&BATCH));
+}
+
+fn trained() -> Vec<Arc<dyn Tagger>> {
+    let folder = lethe_bundles::folder(lethe_bundles::DEFAULT).expect("the default bundle is built in");
+    let bundle = Bundle::open(&folder, &Dictionary::builtin()).expect("the built-in bundle opens");
+    let names = bundle.manifest.models();
+    let mut members = bundle.members;
+    members.retain(|member| names.iter().any(|name| name == member.name()));
+    members
 }
 
 #[divan::bench]
