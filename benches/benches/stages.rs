@@ -74,18 +74,16 @@ fn batch(bencher: Bencher<'_, '_>) {
 
 #[divan::bench(args = default_rules().iter().map(|config| config.name().to_owned()).collect::<Vec<_>>())]
 fn member(bencher: Bencher<'_, '_>, name: &str) {
-    let members = members();
-    let member = members
-        .iter()
-        .find(|member| member.name() == name)
-        .expect("the name is of the list");
-    bencher.counter(bytes()).bench(|| member.tag(&BATCH));
+    tag_with(bencher, &members(), name);
 }
 
 /// The trained members of the default bundle.
 #[divan::bench(args = trained().iter().map(|member| member.name().to_owned()).collect::<Vec<_>>())]
 fn trained_member(bencher: Bencher<'_, '_>, name: &str) {
-    let members = trained();
+    tag_with(bencher, &trained(), name);
+}
+
+fn tag_with(bencher: Bencher<'_, '_>, members: &[Arc<dyn Tagger>], name: &str) {
     let member = members
         .iter()
         .find(|member| member.name() == name)

@@ -73,9 +73,13 @@ impl Isa {
     }
 }
 
-/// Runs `$body` with `$S` as the vector type of `$isa`, compiled with its instructions.
+/// Runs `$name` with the vector type of `$isa`, compiled with its instructions. A kernel that needs more than AVX-512 F
+/// names all features that AVX-512 must have.
 macro_rules! dispatch {
-    ($isa:expr, $name:ident ( $($arg:ident : $type:ty),* $(,)? )) => {{
+    ($isa:expr, $name:ident ( $($arg:ident : $type:ty),* $(,)? )) => {
+        crate::isa::dispatch!($isa, $name($($arg: $type),*), "avx512f,avx2,fma")
+    };
+    ($isa:expr, $name:ident ( $($arg:ident : $type:ty),* $(,)? ), $avx512:literal) => {{
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma")]
         unsafe fn avx2($($arg: $type),*) {
@@ -83,7 +87,7 @@ macro_rules! dispatch {
             unsafe { $name::<crate::simd::Avx2>($($arg),*) }
         }
         #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx512f,avx2,fma")]
+        #[target_feature(enable = $avx512)]
         unsafe fn avx512($($arg: $type),*) {
             // SAFETY: the caller's, and the instructions are enabled here.
             unsafe { $name::<crate::simd::Avx512>($($arg),*) }

@@ -192,28 +192,10 @@ pub(super) fn place(isa: Isa, column: usize, input: usize) -> usize {
     }
 }
 
-/// Runs `$name` with the vectors of `$isa`, as `isa::dispatch`, but with VNNI for AVX-512.
+/// Runs `$name` with the vectors of `$isa`, and with VNNI for AVX-512.
 macro_rules! dispatch {
-    ($isa:expr, $name:ident ( $($arg:ident : $type:ty),* $(,)? )) => {{
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx2,fma")]
-        unsafe fn avx2($($arg: $type),*) {
-            // SAFETY: the caller's, and the instructions are enabled here.
-            unsafe { $name::<crate::simd::Avx2>($($arg),*) }
-        }
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx512f,avx512vnni,avx2,fma")]
-        unsafe fn avx512($($arg: $type),*) {
-            // SAFETY: the caller's, and the instructions are enabled here.
-            unsafe { $name::<crate::simd::Avx512>($($arg),*) }
-        }
-        match $isa.0 {
-            #[cfg(target_arch = "x86_64")]
-            crate::isa::Kind::Avx512 => avx512($($arg),*),
-            #[cfg(target_arch = "x86_64")]
-            crate::isa::Kind::Avx2 => avx2($($arg),*),
-            _ => $name::<crate::simd::Portable>($($arg),*),
-        }
-    }};
+    ($isa:expr, $name:ident ( $($arg:ident : $type:ty),* )) => {
+        crate::isa::dispatch!($isa, $name($($arg: $type),*), "avx512f,avx512vnni,avx2,fma")
+    };
 }
 pub(super) use dispatch;
