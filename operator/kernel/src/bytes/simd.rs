@@ -7,7 +7,7 @@ use crate::simd::{Portable, Simd};
 /// The vectors of columns of a tile.
 pub(super) const PANEL: usize = 2;
 
-/// A vector of `i32` beside one of as many `f32`.
+/// A vector of `i32` and one of as many `f32`.
 ///
 /// # Safety
 /// As for [`Simd`].
