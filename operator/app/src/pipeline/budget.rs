@@ -98,6 +98,11 @@ impl Share {
         self.budget.change(bytes, 0);
     }
 
+    /// Returns the limit of all lanes together.
+    pub(crate) fn limit(&self) -> usize {
+        self.budget.limit
+    }
+
     /// Returns the held bytes.
     pub(crate) fn held(&self) -> usize {
         self.held.load(Ordering::Relaxed)

@@ -94,6 +94,12 @@ impl Careful {
         parts
     }
 
+    /// Returns whether nothing is suspected, so that a lane may have several batches in progress. The marker
+    /// announces one part at a time.
+    pub(super) const fn is_plain(&self) -> bool {
+        self.left == 0 && !self.alone
+    }
+
     /// Announces the next part if necessary.
     pub(super) async fn announce(&mut self, part: &Part) {
         let (Some(first), Some(last)) = (part.records.first(), part.records.last()) else {

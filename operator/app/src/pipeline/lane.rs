@@ -1,5 +1,6 @@
 //! A lane: one partition's records, in order, from payload to durable file.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use opentelemetry::KeyValue;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
+use super::ahead::{Batch, head};
 use super::budget::{Relief, Share};
 use super::careful::Careful;
 use super::counters::Counters;
@@ -22,9 +24,9 @@ use super::turns::Turns;
 use crate::telemetry::{Closing, LaneBoard, Measures, Stage, Telemetry, Work};
 
 /// The maximum number of records that are tagged together.
-const BATCH_RECORDS: usize = 256;
+pub(super) const BATCH_RECORDS: usize = 256;
 /// The maximum payload bytes that are tagged together, unless a single record has more.
-const BATCH_BYTES: usize = 2 << 20;
+pub(super) const BATCH_BYTES: usize = 2 << 20;
 /// How often a lane checks whether its open file is due.
 const TICK: Duration = Duration::from_millis(250);
 
@@ -61,6 +63,10 @@ pub(crate) struct Lane {
     pub(crate) topic_id: Option<Arc<str>>,
     pub(crate) context: Arc<LaneContext>,
     pub(crate) queue: mpsc::Receiver<Incoming>,
+    /// Records from the queue that are in no batch yet.
+    pub(crate) backlog: Vec<Incoming>,
+    /// The batches in progress, in order.
+    pub(crate) ahead: VecDeque<Batch>,
     pub(crate) control: mpsc::UnboundedReceiver<Control>,
     pub(crate) share: Arc<Share>,
     pub(crate) board: Arc<LaneBoard>,
@@ -135,15 +141,18 @@ impl Lane {
     }
 
     async fn work(&mut self, asked: &mut Option<Reply>) -> Result<(), End> {
-        let mut records = Vec::with_capacity(BATCH_RECORDS);
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
+            let has_room = self.has_room();
             tokio::select! {
                 biased;
                 control = self.control.recv() => match control {
                     Some(Control::Flush(relief)) => {
                         let why = if relief.is_some() { Closing::Memory } else { Closing::Asked };
+                        if relief.is_none() {
+                            self.settle().await?;
+                        }
                         let receipt = self.commit(why).await?;
                         drop(relief);
                         receipt.into_iter().for_each(|receipt| self.tell(Command::Release(receipt)));
@@ -161,11 +170,13 @@ impl Lane {
                     None => return Ok(()),
                 },
                 _ = tick.tick() => {}
-                received = self.queue.recv_many(&mut records, BATCH_RECORDS) => {
-                    if received == 0 {
+                () = self.context.pool.freed(), if !has_room => {}
+                done = head(&mut self.ahead), if !self.ahead.is_empty() => self.advance(done).await?,
+                received = receive(&mut self.queue, &mut self.backlog), if has_room => {
+                    if !received {
                         return Ok(());
                     }
-                    self.process(std::mem::take(&mut records)).await?;
+                    self.next().await?;
                 }
             }
             if let Some(due) = self.due()
@@ -179,15 +190,22 @@ impl Lane {
     /// Processes the queue as far as time allows. Offsets of the remaining records were never released.
     async fn work_off(&mut self, until: Instant) -> Result<(), End> {
         while Instant::now() < until {
-            let records: Vec<_> = std::iter::from_fn(|| self.queue.try_recv().ok())
-                .take(BATCH_RECORDS)
-                .collect();
-            if records.is_empty() {
+            if self.has_room() {
+                let room = BATCH_RECORDS.saturating_sub(self.backlog.len());
+                let more = std::iter::from_fn(|| self.queue.try_recv().ok()).take(room);
+                self.backlog.extend(more);
+                if !self.backlog.is_empty() {
+                    self.next().await?;
+                    continue;
+                }
+            }
+            if self.ahead.is_empty() {
                 break;
             }
-            self.process(records).await?;
+            let done = head(&mut self.ahead).await;
+            self.advance(done).await?;
         }
-        Ok(())
+        self.settle().await
     }
 
     fn due(&self) -> Option<Due> {
@@ -201,45 +219,44 @@ impl Lane {
         })
     }
 
-    /// Tags, redacts and encodes records in batches of a bounded size.
-    async fn process(&mut self, records: Vec<Incoming>) -> Result<(), End> {
-        let mut batch = Vec::new();
+    /// Begins the next batch of the backlog, whose size is bounded.
+    async fn next(&mut self) -> Result<(), End> {
         let mut bytes = 0;
-        for record in records {
-            let size = record.weight();
-            if !batch.is_empty() && (bytes + size > BATCH_BYTES || batch.len() == BATCH_RECORDS) {
-                self.step(std::mem::take(&mut batch), std::mem::take(&mut bytes))
-                    .await?;
-            }
-            bytes += size;
-            batch.push(record);
-        }
-        if batch.is_empty() {
-            Ok(())
-        } else {
-            self.step(batch, bytes).await
-        }
+        let fit = self.backlog.iter().take(BATCH_RECORDS).take_while(|record| {
+            let is_first = bytes == 0;
+            bytes += record.weight();
+            is_first || bytes <= BATCH_BYTES
+        });
+        let count = fit.count();
+        let batch: Vec<_> = self.backlog.drain(..count).collect();
+        self.begin(batch).await
     }
 
-    /// Returns the current engine version. If the open file has another one, closes that file first.
-    pub(super) async fn engine_version(&mut self) -> Result<Arc<EngineVersion>, End> {
-        let now = self.context.engine_version.get();
-        if !self
+    /// Makes the following rows those of this engine version. If the open file has another one, closes that
+    /// file first.
+    pub(super) async fn follow(&mut self, version: &Arc<EngineVersion>) -> Result<(), End> {
+        if self
             .engine_version
             .as_ref()
-            .is_some_and(|before| Arc::ptr_eq(before, &now))
+            .is_some_and(|before| Arc::ptr_eq(before, version))
         {
-            if let Some(receipt) = self.commit(Closing::EngineVersion).await? {
-                self.tell(Command::Release(receipt));
-            }
-            if let Some(writer) = &mut self.writer {
-                writer
-                    .follow(now.fingerprints.of_topic(self.topic_id.as_deref()))
-                    .map_err(|error| End::Failed(error.to_string()))?;
-            }
-            self.engine_version = Some(Arc::clone(&now));
+            return Ok(());
         }
-        Ok(now)
+        if let Some(receipt) = self.commit(Closing::EngineVersion).await? {
+            self.tell(Command::Release(receipt));
+        }
+        if let Some(writer) = &mut self.writer {
+            writer
+                .follow(version.fingerprints.of_topic(self.topic_id.as_deref()))
+                .map_err(|error| End::Failed(error.to_string()))?;
+        }
+        self.engine_version = Some(Arc::clone(version));
+        Ok(())
+    }
+
+    /// Returns the name of its partition for logs.
+    pub(super) fn place(&self) -> String {
+        format!("{}/{}", self.partition.0, self.partition.1)
     }
 
     /// Reports where the time of a batch or a file went.
@@ -267,19 +284,20 @@ impl Lane {
 
     /// Makes the open file durable, waiting for the store as long as necessary. `None` if it has no rows.
     pub(super) async fn commit(&mut self, why: Closing) -> Result<Option<Receipt>, End> {
+        self.pushed().await?;
         let Some(mut writer) = self.writer.take() else {
             return Ok(None);
         };
         let (begun, mut work) = (Instant::now(), Work::new());
         let (first, rows) = (writer.first(), writer.rows());
-        let sealed = self.context.pool.run(move || {
+        let sealed = self.context.pool.run_next(move || {
             let begun = Instant::now();
             let sealed = writer.seal();
             (writer, sealed, begun.elapsed())
         });
         let (writer, sealed, took) = sealed.await.map_err(|error| End::Failed(error.to_string()))?;
         self.writer = Some(writer);
-        let place = format!("{}/{}", self.partition.0, self.partition.1);
+        let place = self.place();
         let sealed = sealed.map_err(|error| End::Failed(format!("{place}: {error}")))?;
         let Some(sealed) = sealed else { return Ok(None) };
         let (context, board) = (Arc::clone(&self.context), Arc::clone(&self.board));
@@ -300,6 +318,11 @@ impl Lane {
         tracing::debug!(%place, next = receipt.next(), head = receipt.digest(), "file committed");
         Ok(Some(receipt))
     }
+}
+
+/// Waits until the backlog has records; returns false if the queue has ended.
+async fn receive(queue: &mut mpsc::Receiver<Incoming>, backlog: &mut Vec<Incoming>) -> bool {
+    !backlog.is_empty() || queue.recv_many(backlog, BATCH_RECORDS).await > 0
 }
 
 /// Writes a file, and retries while the store is temporarily unavailable.

@@ -3,6 +3,7 @@
 //! The consumer's thread calls `lanes.rs`; `assignment.rs` does the work without blocking a thread; lanes are
 //! tasks; tagging runs on the pool's threads.
 
+mod ahead;
 mod assignment;
 mod budget;
 mod careful;
@@ -24,7 +25,7 @@ mod stride;
 mod transform;
 mod turns;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lethe_connectors::Stop;
@@ -170,6 +171,8 @@ impl Pipeline {
             topic_id: range.topic_id.clone(),
             context: Arc::clone(&self.context),
             queue: records,
+            backlog: Vec::new(),
+            ahead: VecDeque::new(),
             control: controls,
             share: Arc::clone(&share),
             board: Arc::clone(&board),

@@ -1,5 +1,5 @@
 //! A step of a lane: turns records into rows of the open file, in parts that fit the memory limits and the
-//! precautions.
+//! precautions, one after the other. Ordinary batches need no such step (`ahead.rs`).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use lethe_connectors::source::Command;
 
 use super::careful::Part;
 use super::cost::{Cost, HEAVY};
+use super::engine_version::EngineVersion;
 use super::incoming::Incoming;
 use super::lane::{End, Lane};
 use super::transform::{Terms, TransformError, transform};
 use crate::telemetry::{Closing, Stage, Work};
 
 impl Lane {
-    /// Adds records to the open file, in order.
-    pub(super) async fn step(&mut self, records: Vec<Incoming>, bytes: usize) -> Result<(), End> {
-        let place = format!("{}/{}", self.partition.0, self.partition.1);
-        self.measures().batch(records.len(), bytes);
-        if let Some(first) = records.first() {
-            self.careful.begin(&place, first.at().offset).await;
-        }
-        let mut parts = VecDeque::from(self.careful.parts(&place, records));
-        let mut result = Ok(());
+    /// Adds parts to the open file one after the other, in order, with rows of this engine version.
+    pub(super) async fn steps(
+        &mut self,
+        parts: Vec<Part>,
+        engine_version: &Arc<EngineVersion>,
+    ) -> Result<(), End> {
+        let place = self.place();
+        let mut parts = VecDeque::from(parts);
         while let Some(part) = parts.pop_front() {
             let rows = self.writer.as_ref().map_or(0, |writer| writer.rows());
             if self.careful.closes(&part, rows)
@@ -33,26 +33,23 @@ impl Lane {
                 self.tell(Command::Release(receipt));
             }
             let alone = part.alone;
-            match self.part(part, &place).await {
-                Ok(None) => {}
-                Ok(Some(smaller)) => {
-                    let smaller = smaller.into_iter().rev();
-                    smaller.for_each(|records| parts.push_front(Part { records, alone }));
-                }
-                Err(end) => {
-                    result = Err(end);
-                    break;
-                }
+            if let Some(smaller) = self.part(part, engine_version, &place).await? {
+                let smaller = smaller.into_iter().rev();
+                smaller.for_each(|records| parts.push_front(Part { records, alone }));
             }
         }
-        self.share.give(bytes);
-        result
+        Ok(())
     }
 
     /// Processes one part, and retries while a service that it needs is unavailable. Returns it in smaller
     /// parts if it takes too much memory as a whole.
-    async fn part(&mut self, part: Part, place: &str) -> Result<Option<Vec<Vec<Incoming>>>, End> {
-        let engine_version = self.engine_version().await?;
+    async fn part(
+        &mut self,
+        part: Part,
+        engine_version: &Arc<EngineVersion>,
+        place: &str,
+    ) -> Result<Option<Vec<Vec<Incoming>>>, End> {
+        self.follow(engine_version).await?;
         let Some(mut writer) = self.writer.take() else {
             return Err(End::Failed("a lane without a writer received records".to_owned()));
         };
@@ -85,9 +82,10 @@ impl Lane {
             };
             let (context, engine_version, records) = (
                 Arc::clone(&self.context),
-                Arc::clone(&engine_version),
+                Arc::clone(engine_version),
                 part.records,
             );
+            let seat = cost.is_none().then(|| self.context.pool.seat());
             let job = move || {
                 work.stages.push((Stage::Queue, sent.elapsed()));
                 let result =
@@ -98,7 +96,7 @@ impl Lane {
                         pushed.map_err(|error| TransformError::Broken(error.to_string()))
                     });
                 // Held until the end of the work, even if the lane is dropped before.
-                drop(turn);
+                drop((turn, seat));
                 (writer, work, result, floor)
             };
             let done = match cost {
@@ -141,7 +139,7 @@ impl Lane {
     /// Returns the memory of a part that needs a turn; `None` for an ordinary batch. Before a payload is
     /// decoded only its size is known; one that is too large for any turn is quarantined without decoding,
     /// which costs nothing.
-    fn heavy(&self, part: &Part) -> Option<usize> {
+    pub(super) fn heavy(&self, part: &Part) -> Option<usize> {
         let [record] = part.records.as_slice() else {
             return None;
         };

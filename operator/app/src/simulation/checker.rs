@@ -6,7 +6,8 @@ use arrow_array::cast::AsArray as _;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array as _, RecordBatch};
 use lethe_connectors::inspect::{Scope, inspect_within};
-use lethe_connectors::store::Store as _;
+use lethe_connectors::sink::ChainId;
+use lethe_connectors::store::{Memory, Store as _};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
@@ -18,7 +19,7 @@ use super::store::Disk;
 const COLUMNS: [&str; 3] = ["offset", "row_kind", "text"];
 
 /// A row as written.
-type Row = (i64, String, Option<String>);
+pub(crate) type Row = (i64, String, Option<String>);
 
 /// Returns the first violation, if any. Logs began at these offsets.
 pub(super) async fn check(disk: &Arc<Disk>, broker: &Broker, begins: &[i64]) -> Result<(), String> {
@@ -31,7 +32,7 @@ pub(super) async fn check(disk: &Arc<Disk>, broker: &Broker, begins: &[i64]) -> 
                 Some((offset, kind.to_owned(), text))
             })
             .collect();
-        compare(number, &expected, &rows(disk, number).await?)?;
+        compare(number, &expected, &rows(&disk.memory, &chain(number)).await?)?;
     }
     let scope = Scope {
         audit: true,
@@ -74,15 +75,11 @@ fn compare(number: i32, expected: &[Row], found: &[Row]) -> Result<(), String> {
 }
 
 /// Returns the rows of a chain, file by file.
-async fn rows(disk: &Arc<Disk>, number: i32) -> Result<Vec<Row>, String> {
+pub(crate) async fn rows(store: &Memory, chain: &ChainId) -> Result<Vec<Row>, String> {
     let mut rows = Vec::new();
-    let files = disk.memory.list(&chain(number).notes_folder()).await;
+    let files = store.list(&chain.notes_folder()).await;
     for file in files.map_err(|error| error.to_string())? {
-        let bytes = disk
-            .memory
-            .read(&file.name)
-            .await
-            .map_err(|error| error.to_string())?;
+        let bytes = store.read(&file.name).await.map_err(|error| error.to_string())?;
         let reader = ParquetRecordBatchReaderBuilder::try_new(bytes)
             .and_then(|builder| {
                 let columns = ProjectionMask::columns(builder.parquet_schema(), COLUMNS);

@@ -16,3 +16,6 @@ mod schedule;
 mod store;
 mod tests;
 mod world;
+
+pub(crate) use checker::rows;
+pub(crate) use notes::fingerprints;

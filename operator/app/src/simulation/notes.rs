@@ -47,7 +47,7 @@ pub(super) fn engine() -> Arc<Engine> {
 }
 
 /// Returns the fingerprints of every process.
-pub(super) fn fingerprints() -> Fingerprints {
+pub(crate) fn fingerprints() -> Fingerprints {
     Fingerprints {
         cluster: Some("simulated".into()),
         config: "c0ffee".into(),
