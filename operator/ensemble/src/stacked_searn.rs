@@ -225,7 +225,7 @@ fn columns(notes: impl IntoIterator<Item = Vec<Vec<u16>>>, members: usize) -> Co
         ranges.push(tokens..tokens + note.len());
         tokens += note.len();
     }
-    let view = |table: usize| move |shift: i8| View { table, shift };
+    let view = |table: usize| move |shift: i8| View::new(table, shift);
     // Trigrams of the five tags: around the token itself and around its neighbours.
     let views = (-AROUND..=AROUND)
         .map(view(0))
@@ -304,9 +304,8 @@ mod tests {
         let columns = columns([note], 2);
         let features = |i: usize| -> Vec<Vec<u64>> {
             let view = |&view: &View| {
-                columns.tables[view.table]
-                    .of(columns.id(view, &(0..3), i))
-                    .to_vec()
+                let table = &columns.tables[view.table];
+                table.of(columns.id(view, &(0..3), i), view.part).to_vec()
             };
             columns.views.iter().map(view).collect()
         };

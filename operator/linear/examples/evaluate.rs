@@ -111,7 +111,7 @@ fn flat(columns: &Columns, row: usize, left_out: &[usize]) -> Vec<Vec<u64>> {
                     let id = columns.id(*view, note, i);
                     all.extend(
                         columns.tables[view.table]
-                            .of(id)
+                            .of(id, view.part)
                             .iter()
                             .filter(|&&f| f != 0)
                             .map(|&f| salted(f, v)),

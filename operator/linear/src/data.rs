@@ -84,7 +84,7 @@ impl Data {
         for (slot, &(v, id)) in owners.iter().enumerate() {
             let table = &columns.tables[columns.views[v].table];
             // 0 marks the absence of a feature.
-            let features = table.of(id).iter().filter(|&&f| f != 0);
+            let features = table.of(id, columns.views[v].part).iter().filter(|&&f| f != 0);
             pairs.extend(features.map(|&f| (salted(f, v), slot as u32)));
         }
         pairs.sort_unstable();
@@ -258,7 +258,6 @@ pub(crate) mod tests {
             ranges.push(start..ids.len());
             gold.push(tags);
         }
-        let view = |shift| View { table: 0, shift };
         let columns = Columns {
             notes: ranges,
             tables: vec![Table {
@@ -267,7 +266,7 @@ pub(crate) mod tests {
                 ids,
                 ..Table::default()
             }],
-            views: vec![view(0), view(-1), view(1)],
+            views: [0, -1, 1].map(|shift| View::new(0, shift)).to_vec(),
         };
         (columns, gold, states)
     }
@@ -288,7 +287,7 @@ pub(crate) mod tests {
                     .flat_map(|(v, &view)| {
                         let types = &columns.tables[view.table];
                         types
-                            .of(columns.id(view, note, i))
+                            .of(columns.id(view, note, i), view.part)
                             .iter()
                             .map(move |&f| salted(f, v))
                     })

@@ -336,7 +336,7 @@ mod tests {
         let columns = Columns {
             notes: std::iter::once(0..2).collect(),
             tables: vec![Table::new(vec![0, 1, 2], vec![1 << 40, 2 << 40], vec![1, 2])],
-            views: vec![View { table: 0, shift: 0 }],
+            views: vec![View::new(0, 0)],
         };
         let mut seen = 0;
         Decoder::new(model).marginals(&columns, |_, marginals| {
@@ -372,7 +372,7 @@ mod tests {
         let columns = Columns {
             notes: vec![0..10, 10..6000],
             tables: vec![Table::new((0..=8).collect(), hashes, ids.collect())],
-            views: vec![View { table: 0, shift: 0 }, View { table: 0, shift: 1 }],
+            views: vec![View::new(0, 0), View::new(0, 1)],
         };
         let spans = |window| {
             let mut decoder = Decoder::new(model.clone());

@@ -15,15 +15,17 @@ use cache::ZERO;
 
 use crate::kernel::{self, Rows};
 use crate::model::{Lookup, Model, Place};
-use crate::{Columns, salted};
+use crate::{Columns, Table, View, salted};
 
 /// Tokens in progress at once while a note is scored, and types while their rows are computed.
-const HANDS: usize = 4;
+const HANDS: usize = 5;
 
 /// The sources of a token's scores.
 pub(crate) struct Plan<'c> {
     recurring: Vec<Recurring<'c>>,
     single: Vec<Single<'c>>,
+    /// The largest shift of a view.
+    reach: usize,
 }
 
 /// A view with recurring types, each of which has a row.
@@ -38,7 +40,8 @@ struct Recurring<'c> {
 
 /// A view in which nearly every token has its own type: its features are looked up directly.
 struct Single<'c> {
-    table: &'c crate::Table,
+    table: &'c Table,
+    part: u8,
     shift: isize,
     view: usize,
 }
@@ -54,20 +57,28 @@ struct Ahead {
 }
 
 impl Ahead {
-    /// Appends the hashes of those features of a type that the model may have, and prefetches their slots.
+    /// Appends the hashes of a type's features, and prefetches what tells whether the model may have them.
     fn hash(&mut self, weights: &Lookup, features: &[u64], view: usize) {
-        let first = self.hashes.len();
-        self.hashes.resize(first + features.len(), 0);
-        let mut used = first;
-        for &feature in features {
+        // 0 marks the absence of a feature.
+        let features = features.iter().filter(|&&feature| feature != 0);
+        self.hashes.extend(features.map(|&feature| {
             let hash = salted(feature, view);
+            weights.fetch_filter(hash);
+            hash
+        }));
+    }
+
+    /// Keeps the hashes of features that the model may have, and prefetches their slots.
+    fn keep(&mut self, weights: &Lookup) {
+        let mut used = 0;
+        for i in 0..self.hashes.len() {
+            let hash = self.hashes[i];
             self.hashes[used] = hash;
-            // 0 marks the absence of a feature. There is no branch, because the features that the model has
-            // are unpredictable.
-            used += usize::from((feature != 0) & weights.may_have(hash));
+            // There is no branch, because the features that the model has are unpredictable.
+            used += usize::from(weights.may_have(hash));
         }
         self.hashes.truncate(used);
-        for &hash in &self.hashes[first..] {
+        for &hash in &self.hashes {
             weights.fetch(hash);
         }
     }
@@ -109,28 +120,34 @@ impl<'c> Plan<'c> {
         let tokens = columns.tokens();
         let (mut recurring, mut single) = (Vec::new(), Vec::new());
         for (number, table) in columns.tables.iter().enumerate() {
-            let views: Vec<usize> = (0..columns.views.len())
-                .filter(|&view| columns.views[view].table == number)
+            let views: Vec<(usize, View)> = (columns.views.iter().copied().enumerate())
+                .filter(|(_, view)| view.table == number)
                 .collect();
-            let shift = |view: usize| isize::from(columns.views[view].shift);
             if table.types() > 64 + tokens / 2 {
-                single.extend(views.iter().map(|&view| Single {
+                single.extend(views.iter().map(|&(view, View { part, shift, .. })| Single {
                     table,
-                    shift: shift(view),
+                    part,
+                    shift: shift.into(),
                     view,
                 }));
                 continue;
             }
-            let rows = Arc::new(cache.rows_of(model.lookup(), table, number, &views));
-            recurring.extend(views.iter().enumerate().map(|(nth, &view)| Recurring {
+            let parts: Vec<(usize, u8)> = views.iter().map(|&(view, read)| (view, read.part)).collect();
+            let rows = Arc::new(cache.rows_of(model.lookup(), table, number, &parts));
+            recurring.extend(views.iter().enumerate().map(|(nth, (_, view))| Recurring {
                 ids: &table.ids,
-                shift: shift(view),
+                shift: view.shift.into(),
                 rows: Arc::clone(&rows),
                 stride: views.len(),
                 nth,
             }));
         }
-        Self { recurring, single }
+        let shifts = columns.views.iter().map(|view| view.shift.unsigned_abs());
+        Self {
+            recurring,
+            single,
+            reach: shifts.max().unwrap_or(0).into(),
+        }
     }
 
     /// Computes the scores of a note's tokens, one row per token. `cache` must be the one that the plan was
@@ -165,10 +182,13 @@ impl<'c> Plan<'c> {
                 newest.hashes.clear();
                 for view in &self.single {
                     let id = id_at(&view.table.ids, note, part.start + i, view.shift);
-                    newest.hash(weights, view.table.of(id), view.view);
+                    newest.hash(weights, view.table.of(id, view.part), view.view);
                 }
             }
             if let Some(t) = i.checked_sub(1).filter(|&t| t < part.len()) {
+                hands[t % HANDS].keep(weights);
+            }
+            if let Some(t) = i.checked_sub(2).filter(|&t| t < part.len()) {
                 let next = &mut hands[t % HANDS];
                 self.find_rows(rows, width, note, part.start + t, &mut next.rows);
                 next.locate(weights);
@@ -187,12 +207,20 @@ impl<'c> Plan<'c> {
         found.clear();
         found.resize(self.recurring.len(), ZERO);
         let mut used = 0;
-        for view in &self.recurring {
-            let id = id_at(view.ids, note, token, view.shift) as usize;
-            let row = view.rows[id * view.stride + view.nth];
+        let mut add = |view: &Recurring<'_>, id: u32| {
+            let row = view.rows[id as usize * view.stride + view.nth];
             // There is no branch, because the views with a row are unpredictable.
             found[used] = row;
             used += usize::from(row != ZERO);
+        };
+        if note.start + self.reach <= token && token + self.reach < note.end {
+            for view in &self.recurring {
+                add(view, view.ids[token.wrapping_add_signed(view.shift)]);
+            }
+        } else {
+            for view in &self.recurring {
+                add(view, id_at(view.ids, note, token, view.shift));
+            }
         }
         found.truncate(used);
         for &row in &*found {

@@ -124,7 +124,7 @@ mod tests {
         let of = |i: usize| {
             let mut alone = Vec::new();
             combine(&words, &places, i, &mut alone);
-            [table.of(table.ids[i]).to_vec(), alone]
+            [table.of(table.ids[i], 0).to_vec(), alone]
         };
         ((0..tokens.len()).map(of).collect(), table.types())
     }

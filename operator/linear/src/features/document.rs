@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use super::hash::{feature, pair};
+use super::hash::{self, feature, pair};
+use super::intern::Interned;
 use super::layout::Place;
 use super::spelling::Form;
 use super::words::{KeyHasher, Word};
@@ -36,21 +37,55 @@ impl Seen {
         self.forms |= 1 << form as u8;
     }
 
-    /// Writes the features of token `i`, which is this word.
-    fn features(&self, i: usize, form: Form, out: &mut Vec<u64>) {
-        out.push(feature(70, u64::from(self.times.min(4))));
-        if form != Form::Lower || self.forms.count_ones() > 1 {
-            out.push(feature(71, pair(u64::from(self.forms), form as u64)));
+    /// Returns what it tells of token `i`, which is this word.
+    fn of(&self, i: usize, form: Form) -> Known {
+        let said = form != Form::Lower || self.forms.count_ones() > 1;
+        let first_other = || (0..2).find(|&other| self.at[other] != i as u32);
+        let other = match form {
+            Form::Lower => None,
+            _ if self.times < 2 => None,
+            _ => first_other(),
+        };
+        Known {
+            times: self.times.min(4) as u8,
+            forms: said.then_some((self.forms, form)),
+            other: other.map(|other| (self.keys[other], self.before[other])),
         }
-        if form == Form::Lower || self.times < 2 {
-            return;
+    }
+}
+
+/// What the rest of the note tells of a token.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Known {
+    /// The occurrences of its word, at most 4; 0 for a punctuation mark, of which nothing is told.
+    times: u8,
+    /// The forms of all occurrences, and its own.
+    forms: Option<(u8, Form)>,
+    /// The key of another occurrence's field, and the word before it.
+    other: Option<(u64, u64)>,
+}
+
+impl Known {
+    /// Adds the token.
+    pub(super) fn push(self, table: &mut Interned<'_>) {
+        let forms = self
+            .forms
+            .map_or(0, |(forms, form)| 1 | u64::from(forms) << 8 | (form as u64) << 16);
+        let (key, before) = self.other.unwrap_or_default();
+        let few = u64::from(self.times) | u64::from(self.other.is_some()) << 4 | forms << 8;
+        table.push(hash::all([few, key, before]), |out| self.features(out));
+    }
+
+    fn features(self, out: &mut Vec<u64>) {
+        if self.times > 0 {
+            out.push(feature(70, u64::from(self.times)));
         }
-        for other in 0..2 {
-            if self.at[other] != i as u32 {
-                out.push(feature(72, self.keys[other]));
-                out.push(feature(73, self.before[other]));
-                break;
-            }
+        if let Some((forms, form)) = self.forms {
+            out.push(feature(71, pair(u64::from(forms), form as u64)));
+        }
+        if let Some((key, before)) = self.other {
+            out.push(feature(72, key));
+            out.push(feature(73, before));
         }
     }
 }
@@ -89,15 +124,14 @@ impl Document {
         }
     }
 
-    /// Writes the features of token `i`, which is this word.
-    pub(super) fn features(&self, i: usize, word: &Word, out: &mut Vec<u64>) {
+    /// Returns what the note tells of token `i`, which is this word.
+    pub(super) fn of(&self, i: usize, word: &Word) -> Known {
         if word.form == Form::Mark {
-            return;
+            return Known::default();
         }
         let seen = self.seen.get(word.number as usize);
-        if let Some((_, seen)) = seen.filter(|(note, _)| *note == self.note) {
-            seen.features(i, word.form, out);
-        }
+        let seen = seen.filter(|(note, _)| *note == self.note);
+        seen.map_or_else(Known::default, |(_, seen)| seen.of(i, word.form))
     }
 }
 
@@ -123,17 +157,17 @@ impl Evidence {
         seen.add(i, word.form, key_of(place), before);
     }
 
-    /// Writes the features of token `i`, which is this word.
-    pub(super) fn features(&self, i: usize, word: &Word, out: &mut Vec<u64>) {
+    /// Returns what the note tells of token `i`, which is this word.
+    pub(super) fn of(&self, i: usize, word: &Word) -> Known {
         if word.form == Form::Mark {
-            return;
+            return Known::default();
         }
         match self.seen.get(&word.folded) {
-            Some(seen) => seen.features(i, word.form, out),
+            Some(seen) => seen.of(i, word.form),
             None => {
                 let mut once = Seen::default();
                 once.add(i, word.form, 0, 0);
-                once.features(i, word.form, out);
+                once.of(i, word.form)
             }
         }
     }
@@ -162,7 +196,7 @@ mod tests {
         let columns = extractor.columns(&NoteBatch::from_texts([text]).unwrap());
         // Without a part-of-speech tagger the document's table is the last.
         let table = columns.tables.last().unwrap();
-        let of = |i: usize| table.of(table.ids[i]);
+        let of = |i: usize| table.of(table.ids[i], 0);
         Ok(of(a).iter().filter(|f| of(b).contains(f)).count())
     }
 

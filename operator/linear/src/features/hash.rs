@@ -14,6 +14,24 @@ pub(super) const fn pair(a: u64, b: u64) -> u64 {
     mix(a.rotate_left(23) ^ b.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d).wrapping_add(a)
 }
 
+/// Combines numbers in this order, faster than [`pair`] one after another: their products do not wait for each
+/// other.
+#[inline]
+pub(super) fn all<const N: usize>(numbers: [u64; N]) -> u64 {
+    // Odd factors that differ for each place.
+    let spread = |(sum, factor): (u64, u64), &number: &u64| {
+        let product = (number ^ number >> 32).wrapping_mul(factor);
+        (
+            sum.wrapping_add(product),
+            factor.wrapping_mul(0xd130_2dcb_5a9b_7c31),
+        )
+    };
+    mix(numbers
+        .iter()
+        .fold((0x2545_f491_4f6c_dd1d, 0x9e37_79b9_7f4a_7c15), spread)
+        .0)
+}
+
 /// Returns the feature of a template for a value.
 #[inline]
 pub(super) const fn feature(template: u64, value: u64) -> u64 {

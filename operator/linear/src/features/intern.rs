@@ -1,5 +1,7 @@
 //! Tables under construction: values are interned as types.
 
+use std::sync::OnceLock;
+
 use crate::Table;
 
 /// Numbers for 64-bit keys, in the order in which they occur. Open addressing with linear probing, at most
@@ -61,7 +63,9 @@ impl Interner {
 
 /// A table that identifies types by a key.
 pub(super) struct Interned<'s> {
-    pub(super) table: Table,
+    table: Table,
+    /// The key of each type.
+    keys: Vec<u64>,
     interner: &'s mut Interner,
 }
 
@@ -77,11 +81,13 @@ impl<'s> Interned<'s> {
                 ids: Vec::with_capacity(tokens),
                 ..Table::default()
             },
+            keys: vec![0],
             interner,
         }
     }
 
-    /// Adds a token whose features `make` writes; they are the same for every token with this key.
+    /// Adds a token whose features `make` writes; they are the same for every token with this key, in every
+    /// batch. The key's lower bits must be well mixed.
     #[inline]
     pub(super) fn push(&mut self, key: u64, make: impl FnOnce(&mut Vec<u64>)) {
         let next = self.table.ends.len() as u32;
@@ -89,8 +95,17 @@ impl<'s> Interned<'s> {
         if new {
             make(&mut self.table.features);
             self.table.ends.push(self.table.features.len() as u32);
+            self.keys.push(key);
         }
         self.table.ids.push(id);
+    }
+
+    /// Returns the table.
+    pub(super) fn into_table(self) -> Table {
+        Table {
+            keys: OnceLock::from(self.keys),
+            ..self.table
+        }
     }
 }
 
@@ -119,9 +134,11 @@ mod tests {
         for (key, value) in [(1, 10), (2, 20), (1, 99)] {
             table.push(key, |out| out.push(value));
         }
-        assert_eq!(table.table.ids, [1, 2, 1]);
-        assert!(table.table.of(0).is_empty());
-        assert_eq!(table.table.of(1), [10]);
-        assert_eq!(table.table.types(), 3);
+        let table = table.into_table();
+        assert_eq!(table.ids, [1, 2, 1]);
+        assert!(table.of(0, 0).is_empty());
+        assert_eq!(table.of(1, 0), [10]);
+        assert_eq!(table.types(), 3);
+        assert_eq!(table.keys(), [0, 1, 2]);
     }
 }

@@ -10,10 +10,8 @@ use super::document::{Document, Evidence};
 use super::hits::Hits;
 use super::intern::{Interned, Interner};
 use super::layout::{Gap, Place, gap_of, lay_out};
-use super::templates::{
-    push_all, push_chunk, push_cue, push_field, push_gaps, push_hits, push_layout, push_parts,
-};
-use super::words::{BatchWords, Lists, Word, Words};
+use super::templates::{push_chunk, push_cue, push_field, push_gaps, push_hits, push_layout, push_parts};
+use super::words::{BatchWords, FAR, Lists, NEAR, OWN, Word, Words};
 use crate::pos::PosTagger;
 use crate::{Columns, Table, View};
 
@@ -32,7 +30,6 @@ pub(super) struct Read {
     pub(super) places: Vec<Place>,
     gaps: Vec<Gap>,
     parts: Vec<u8>,
-    features: Vec<u64>,
 }
 
 impl Read {
@@ -129,20 +126,16 @@ impl<'s> Tables<'s> {
     }
 
     /// Adds the features of the whole note, which `document` has read.
-    pub(super) fn push_document(&mut self, note: &mut Read, document: &Document) {
+    pub(super) fn push_document(&mut self, note: &Read, document: &Document) {
         for (i, word) in note.words.iter().enumerate() {
-            note.features.clear();
-            document.features(i, word, &mut note.features);
-            push_all(&mut self.document, &note.features);
+            document.of(i, word).push(&mut self.document);
         }
     }
 
     /// Adds the same for a window that begins with token `first` of its note.
-    pub(super) fn push_evidence(&mut self, note: &mut Read, first: usize, evidence: &Evidence) {
+    pub(super) fn push_evidence(&mut self, note: &Read, first: usize, evidence: &Evidence) {
         for (i, word) in note.words.iter().enumerate() {
-            note.features.clear();
-            evidence.features(first + i, word, &mut note.features);
-            push_all(&mut self.document, &note.features);
+            evidence.of(first + i, word).push(&mut self.document);
         }
     }
 
@@ -166,40 +159,45 @@ impl<'s> Tables<'s> {
 
     /// Returns the columns: all tables of the settings, and the views that read them.
     pub(super) fn finish(self, notes: Vec<Range<usize>>, config: &FeatureConfig) -> Columns {
-        let [own, near, far] = self.words.tables;
         let mut columns = Columns {
             notes,
             ..Columns::default()
         };
-        let mut add = |table: Table, shifts: &[i8]| {
+        let mut add_parts = |table: Table, parts: &[(u8, &[i8])]| {
             let place = columns.tables.len();
             columns.tables.push(table);
-            columns
-                .views
-                .extend(shifts.iter().map(|&shift| View { table: place, shift }));
+            for &(part, shifts) in parts {
+                columns.views.extend(shifts.iter().map(|&shift| View {
+                    table: place,
+                    part,
+                    shift,
+                }));
+            }
         };
-        add(own, &[0]);
-        add(near, &[-1, 1]);
-        add(far, &[-2, 2, -3, 3]);
-        add(self.gaps.table, &[0]);
+        add_parts(
+            self.words.into_table(),
+            &[(OWN, &[0]), (NEAR, &[-1, 1]), (FAR, &[-2, 2, -3, 3])],
+        );
+        let mut add = |table: Table, shifts: &[i8]| add_parts(table, &[(0, shifts)]);
+        add(self.gaps.into_table(), &[0]);
         for layout in self.layout {
-            add(layout.table, &[0]);
+            add(layout.into_table(), &[0]);
         }
-        add(self.fields.table, &[0]);
-        add(self.chunks.table, &[0]);
+        add(self.fields.into_table(), &[0]);
+        add(self.chunks.into_table(), &[0]);
         add(self.combined.into_table(), &[0]);
         if config.lists {
-            add(self.cues.table, &[0]);
-            add(self.phrases.table, &[0, -1, 1]);
+            add(self.cues.into_table(), &[0]);
+            add(self.phrases.into_table(), &[0, -1, 1]);
         }
         if config.rules {
-            add(self.rules.table, &[0, -1, 1]);
+            add(self.rules.into_table(), &[0, -1, 1]);
         }
         if config.document {
-            add(self.document.table, &[0, -1]);
+            add(self.document.into_table(), &[0, -1]);
         }
         if config.pos.is_some() {
-            add(self.parts.table, &[0]);
+            add(self.parts.into_table(), &[0]);
         }
         columns
     }

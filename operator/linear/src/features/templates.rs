@@ -57,16 +57,8 @@ pub(super) fn push_field(table: &mut Interned<'_>, place: &Place) {
     let flags = u64::from(place.in_key) | since << 1;
     let line = bucket(place.from_start).min(6);
     let near = place.from_start < 12;
-    let key = [
-        place.key2,
-        place.head,
-        place.section,
-        flags,
-        if near { place.first2 } else { 0 },
-        line,
-    ]
-    .iter()
-    .fold(3, |key, &part| pair(key, part));
+    let first2 = if near { place.first2 } else { 0 };
+    let key = hash::all([place.key2, place.head, place.section, first2, flags | line << 8]);
     table.push(key, |out| {
         out.push(feature(110, place.key));
         out.push(feature(111, place.key2));
@@ -87,7 +79,7 @@ pub(super) fn push_chunk(table: &mut Interned<'_>, place: &Place) {
     let part = u64::from(place.in_chunk);
     let length = u64::from(place.chunk_len.min(12));
     let marks = u64::from(place.chunk_marks);
-    let key = pair(pair(place.chunk, part), length | marks << 8);
+    let key = hash::all([place.chunk, part | length << 8 | marks << 16]);
     table.push(key, |out| {
         out.push(feature(120, pair(length, part)));
         if place.chunk != 0 {
@@ -104,7 +96,7 @@ pub(super) fn push_cue(table: &mut Interned<'_>, place: &Place, form: Form) {
         return;
     }
     let since = u64::from(place.since_cue);
-    let key = pair(pair(place.cue, place.cue_lists), since << 8 | form as u64);
+    let key = hash::all([place.cue, place.cue_lists, since << 8 | form as u64]);
     table.push(key, |out| {
         out.push(feature(160, place.cue_lists));
         out.push(feature(
@@ -115,12 +107,6 @@ pub(super) fn push_cue(table: &mut Interned<'_>, place: &Place, form: Form) {
         out.push(feature(163, pair(place.cue, since.min(3))));
         out.push(feature(164, pair(place.cue, form as u64)));
     });
-}
-
-/// Adds one type for each set of features.
-pub(super) fn push_all(table: &mut Interned<'_>, features: &[u64]) {
-    let key = features.iter().fold(5, |key, &one| pair(key, one));
-    table.push(key, |out| out.extend_from_slice(features));
 }
 
 /// Adds the tokens' hits, in the note's order.

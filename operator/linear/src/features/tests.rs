@@ -30,7 +30,10 @@ pub(super) fn flat(columns: &Columns, row: usize) -> Vec<Vec<Vec<u64>>> {
     let of = |i| {
         let views = columns.views.iter();
         views
-            .map(|view| columns.tables[view.table].of(columns.id(*view, note, i)).to_vec())
+            .map(|&view| {
+                let table = &columns.tables[view.table];
+                table.of(columns.id(view, note, i), view.part).to_vec()
+            })
             .collect()
     };
     (0..note.len()).map(of).collect()

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::OnceLock;
 
 use lethe_core::TokenKind;
 use lethe_dictionaries::Dictionary;
@@ -39,18 +40,25 @@ pub(super) struct Word {
     pub(super) cue: bool,
 }
 
-/// The number of word tables: everything of the word itself, less of its neighbours, little of more distant
-/// ones.
-pub(super) const TABLES: usize = 3;
+/// The parts of a word's features: everything of the word itself, less of its neighbours, little of more
+/// distant ones.
+pub(super) const OWN: u8 = 0;
+pub(super) const NEAR: u8 = 1;
+pub(super) const FAR: u8 = 2;
+const PARTS: usize = 3;
 
 /// Word types with their features.
+#[derive(Default)]
 pub(super) struct Words {
     ids: HashMap<u128, u32, BuildHasherDefault<KeyHasher>>,
     /// The numbers of folded words.
     numbers: HashMap<u64, u32, BuildHasherDefault<KeyHasher>>,
     words: Vec<Word>,
-    features: [Vec<u64>; TABLES],
-    ends: Vec<[u32; TABLES]>,
+    /// The features of one word after another, part by part.
+    features: Vec<u64>,
+    ends: Vec<[u32; PARTS]>,
+    /// The key of each word's features.
+    keys: Vec<u64>,
     /// The vectors of each word for parts of speech; empty without a tagger.
     vectors: Vec<Vectors>,
     /// For each word the last batch that had it, and its type there.
@@ -60,7 +68,8 @@ pub(super) struct Words {
 
 /// A batch's words.
 pub(super) struct BatchWords {
-    pub(super) tables: [Table; TABLES],
+    table: Table,
+    keys: Vec<u64>,
     /// The words by type; type 0 is outside.
     pub(super) words: Vec<Word>,
     /// The vectors of each type for parts of speech; empty without a tagger.
@@ -80,21 +89,6 @@ const OUTSIDE: Word = Word {
     cue: false,
 };
 
-impl Default for Words {
-    fn default() -> Self {
-        Self {
-            ids: HashMap::default(),
-            numbers: HashMap::default(),
-            words: Vec::new(),
-            features: std::array::from_fn(|_| Vec::new()),
-            ends: Vec::new(),
-            vectors: Vec::new(),
-            seen: Vec::new(),
-            batch: 0,
-        }
-    }
-}
-
 impl Words {
     /// Returns the number of cached words.
     #[cfg(test)]
@@ -108,14 +102,15 @@ impl Words {
             *self = Self::default();
         }
         self.batch += 1;
-        let table = |place: u64| Table {
-            ends: vec![1],
-            features: vec![feature(90, place)],
-            ids: Vec::with_capacity(tokens),
-            ..Table::default()
-        };
         BatchWords {
-            tables: [table(0), table(1), table(2)],
+            table: Table {
+                ends: (1..=PARTS as u32).collect(),
+                features: (0..PARTS as u64).map(|part| feature(90, part)).collect(),
+                ids: Vec::with_capacity(tokens),
+                parts: PARTS,
+                ..Table::default()
+            },
+            keys: vec![0],
             words: vec![OUTSIDE],
             vectors: vec![Vectors::default()],
         }
@@ -172,38 +167,49 @@ impl Words {
             self.seen[word] = (self.batch, id);
             batch.words.push(self.words[word]);
             batch.vectors.extend(self.vectors.get(word));
+            batch.keys.push(self.keys[word]);
             let ends = self.ends[word];
-            let starts = if word == 0 {
-                [0; TABLES]
-            } else {
-                self.ends[word - 1]
-            };
-            for (i, table) in batch.tables.iter_mut().enumerate() {
-                let own = &self.features[i][starts[i] as usize..ends[i] as usize];
-                table.features.extend_from_slice(own);
-                table.ends.push(table.features.len() as u32);
-            }
+            let start = word
+                .checked_sub(1)
+                .map_or(0, |before| self.ends[before][PARTS - 1]);
+            let table = &mut batch.table;
+            let shift = table.features.len() as u32;
+            table.ends.extend(ends.map(|end| shift + (end - start)));
+            let own = &self.features[start as usize..ends[PARTS - 1] as usize];
+            table.features.extend_from_slice(own);
         }
-        for table in &mut batch.tables {
-            table.ids.push(id);
-        }
+        batch.table.ids.push(id);
         id
     }
 
     #[cold]
     fn add(&mut self, key: u128, text: &str, kind: TokenKind, lists: &Lists<'_>) -> usize {
-        let [own, near, far] = &mut self.features;
+        let mut parts: [Vec<u64>; PARTS] = Default::default();
+        let [own, near, far] = &mut parts;
         let mut word = templates(text, kind, lists, own, near, far);
         let next = self.numbers.len() as u32 + 1;
         word.number = *self.numbers.entry(word.folded).or_insert(next);
-        self.ends
-            .push([own.len() as u32, near.len() as u32, far.len() as u32]);
+        self.ends.push(parts.map(|part| {
+            self.features.extend(part);
+            self.features.len() as u32
+        }));
+        self.keys.push(pair(key as u64, (key >> 64) as u64));
         self.words.push(word);
         self.vectors
             .extend(lists.tagger.map(|tagger| tagger.vectors(text)));
         self.seen.push((0, 0));
         self.ids.insert(key, self.words.len() as u32 - 1);
         self.words.len() - 1
+    }
+}
+
+impl BatchWords {
+    /// Returns the table.
+    pub(super) fn into_table(self) -> Table {
+        Table {
+            keys: OnceLock::from(self.keys),
+            ..self.table
+        }
     }
 }
 

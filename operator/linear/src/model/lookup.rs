@@ -113,6 +113,13 @@ impl Lookup {
         self.width
     }
 
+    /// Prefetches what [`Lookup::may_have`] reads of a feature.
+    #[inline]
+    pub(crate) fn fetch_filter(&self, hash: u64) {
+        let part = (hash >> (self.shift - FILTER)) as usize;
+        kernel::fetch(&self.filter[part / 64..=part / 64]);
+    }
+
     /// Returns whether the feature may exist. `false` is certain.
     #[inline]
     pub(crate) fn may_have(&self, hash: u64) -> bool {

@@ -4,12 +4,12 @@ use super::{Ahead, HANDS};
 use crate::model::Lookup;
 use crate::{Table, kernel, salted};
 
-/// The most types that are cached between batches: some MB of rows, and most words of most batches.
-const MOST_TYPES: usize = 1 << 16;
+/// The bytes of rows beyond which nothing is kept for the next batch: enough for most words of most batches.
+const MOST_BYTES: usize = 16 << 20;
 
 /// The slots of a new cache, and of one that has grown as far as it may; powers of two.
 const FIRST_SLOTS: usize = 1 << 12;
-const MOST_SLOTS: usize = 4 * MOST_TYPES;
+const MOST_SLOTS: usize = 1 << 18;
 
 /// The index of the row of zeros, which is never added.
 pub(super) const ZERO: u32 = 0;
@@ -35,7 +35,7 @@ pub(crate) struct Cache {
 impl Cache {
     /// Begins a batch, and resets the cache if it is too large.
     pub(super) fn begin(&mut self, width: usize) {
-        if self.slots.is_empty() || self.used > MOST_TYPES {
+        if self.slots.is_empty() || self.used > MOST_SLOTS / 4 || size_of_val(&*self.rows) > MOST_BYTES {
             // Keeps the memory: to get it anew from the system takes as long as to compute the rows.
             let slots = self.slots.len().max(FIRST_SLOTS);
             self.slots.clear();
@@ -47,13 +47,14 @@ impl Cache {
         }
     }
 
-    /// Returns for each type of a table its row in each of the views, and computes missing rows.
+    /// Returns for each type of a table its row in each of the views, and computes missing rows. Of each view
+    /// it is given the number and the part that it reads.
     pub(super) fn rows_of(
         &mut self,
         weights: &Lookup,
         table: &Table,
         number: usize,
-        views: &[usize],
+        views: &[(usize, u8)],
     ) -> Vec<u32> {
         let keys = table.keys();
         let key = |id: usize| salted(keys[id], number);
@@ -124,7 +125,7 @@ impl Cache {
     }
 
     /// Computes the rows of the missing types in each of the views, and writes them into the list.
-    fn make(&mut self, weights: &Lookup, table: &Table, views: &[usize], list: &mut [u32]) {
+    fn make(&mut self, weights: &Lookup, table: &Table, views: &[(usize, u8)], list: &mut [u32]) {
         let width = weights.width();
         let sums = &mut [0i16; 256][..width];
         let count = self.missing.len() * views.len();
@@ -133,10 +134,14 @@ impl Cache {
                 let newest = &mut self.hands[i % HANDS];
                 newest.hashes.clear();
                 newest.rows.clear();
-                let features = table.of(self.missing[i / views.len()]);
-                newest.hash(weights, features, views[i % views.len()]);
+                let (view, part) = views[i % views.len()];
+                let features = table.of(self.missing[i / views.len()], part);
+                newest.hash(weights, features, view);
             }
             if let Some(t) = i.checked_sub(1).filter(|&t| t < count) {
+                self.hands[t % HANDS].keep(weights);
+            }
+            if let Some(t) = i.checked_sub(2).filter(|&t| t < count) {
                 self.hands[t % HANDS].locate(weights);
             }
             if let Some(t) = i.checked_sub(HANDS - 1) {
@@ -181,10 +186,10 @@ mod tests {
         );
         let mut cache = Cache::default();
         cache.begin(states.width());
-        let computed = cache.rows_of(model.lookup(), &table, 0, &[0]);
+        let computed = cache.rows_of(model.lookup(), &table, 0, &[(0, 0)]);
         assert!(cache.slots.len() > FIRST_SLOTS && cache.used * 2 <= cache.slots.len());
         let rows = cache.rows.clone();
-        let cached = cache.rows_of(model.lookup(), &table, 0, &[0]);
+        let cached = cache.rows_of(model.lookup(), &table, 0, &[(0, 0)]);
         assert_eq!(cached, computed);
         assert_eq!(cache.rows, rows, "no row is computed again");
         let own = |id: u64| {
