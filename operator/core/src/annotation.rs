@@ -17,6 +17,9 @@ pub struct Annotation {
     pub rule: &'static str,
 }
 
+/// The number of annotations from which their list frees the memory that it reserved for more.
+const MANY: usize = 1 << 12;
+
 /// Why a member's annotations were refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -51,6 +54,9 @@ impl Annotations {
         let key = |a: &Annotation| (a.span.start(), std::cmp::Reverse(a.span.end()), a.label);
         annotations.sort_by(|a, b| key(a).cmp(&key(b)).then(b.score.total_cmp(&a.score)));
         annotations.dedup_by_key(|a| key(a));
+        if annotations.len() > MANY {
+            annotations.shrink_to_fit();
+        }
         Ok(Self(annotations))
     }
 

@@ -6,7 +6,7 @@ mod overruled;
 use std::sync::Arc;
 
 use arrow_array::builder::{
-    Float32Builder, Int32Builder, Int64Builder, ListBuilder, StringBuilder, UInt32Builder,
+    ArrayBuilder as _, Float32Builder, Int32Builder, Int64Builder, ListBuilder, StringBuilder, UInt32Builder,
 };
 use arrow_array::{Array as _, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, SchemaRef};
@@ -172,6 +172,9 @@ fn write_names(builder: &mut StringBuilder, set: MemberSet, members: &[String]) 
     builder.append_value("");
 }
 
+/// The number of decisions of a long note, whose rows are reserved.
+const MANY: usize = 1 << 12;
+
 /// Audit rows under construction.
 pub(crate) struct Trail {
     topic: StringBuilder,
@@ -195,25 +198,7 @@ pub(crate) struct Trail {
 
 impl Default for Trail {
     fn default() -> Self {
-        Self {
-            topic: StringBuilder::default(),
-            partition: Int32Builder::default(),
-            offset: Int64Builder::default(),
-            spans: Default::default(),
-            labels: Default::default(),
-            key: StringBuilder::default(),
-            scope: StringBuilder::default(),
-            votes: UInt32Builder::default(),
-            members: StringBuilder::default(),
-            rule: StringBuilder::default(),
-            score: Float32Builder::default(),
-            needed: UInt32Builder::default(),
-            scores: ListBuilder::new(Float32Builder::default()).with_field(score()),
-            overruled: OverruledColumn::default(),
-            path: StringBuilder::default(),
-            deciding_rule: StringBuilder::default(),
-            solo_min_score: Float32Builder::default(),
-        }
+        Self::with_capacity(0, 0)
     }
 }
 
@@ -231,6 +216,33 @@ struct Row<'a> {
 }
 
 impl Trail {
+    /// Reserves this many rows of a topic with a name of this length. Builders that double as they grow would take
+    /// up to three times the memory of their contents; reserved memory that is not written to costs nothing.
+    fn with_capacity(rows: usize, topic: usize) -> Self {
+        let strings = |bytes: usize| StringBuilder::with_capacity(rows, rows * bytes);
+        let numbers = || UInt32Builder::with_capacity(rows);
+        Self {
+            topic: strings(topic),
+            partition: Int32Builder::with_capacity(rows),
+            offset: Int64Builder::with_capacity(rows),
+            spans: std::array::from_fn(|_| numbers()),
+            labels: std::array::from_fn(|_| strings(12)),
+            key: strings(12),
+            scope: strings(8),
+            votes: numbers(),
+            members: strings(48),
+            rule: strings(16),
+            score: Float32Builder::with_capacity(rows),
+            needed: numbers(),
+            scores: ListBuilder::with_capacity(Float32Builder::with_capacity(rows * 4), rows)
+                .with_field(score()),
+            overruled: OverruledColumn::with_capacity(rows),
+            path: StringBuilder::with_capacity(rows, 0),
+            deciding_rule: strings(12),
+            solo_min_score: Float32Builder::with_capacity(rows),
+        }
+    }
+
     /// Adds the rows of a note: its decisions, then the fields of its message.
     pub(crate) fn push(
         &mut self,
@@ -242,6 +254,9 @@ impl Trail {
         redacted: &Redacted,
     ) {
         let at = batch.coordinates(row);
+        if decisions.len() > MANY && self.spans[0].is_empty() {
+            *self = Self::with_capacity(decisions.len(), at.0.len());
+        }
         let mut letter = [0; 4];
         for (decision, placed) in decisions.iter().zip(&redacted.placed) {
             let label = labels.label(decision.label);

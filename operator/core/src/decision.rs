@@ -157,6 +157,15 @@ impl Decision {
         Span::between(start + self.title, end)
     }
 
+    /// Records a decision that this one overruled. Most overrule one, for which a list that grows would reserve
+    /// room for four.
+    pub(crate) fn overrule(&mut self, other: &Self) {
+        if self.overruled.is_empty() {
+            self.overruled.reserve_exact(1);
+        }
+        self.overruled.push(OverruledSpan::of(other));
+    }
+
     /// Numbers the members as those of an engine that has `first` others before them.
     pub(crate) fn renumber(&mut self, first: usize) {
         self.members = self.members.after(first);

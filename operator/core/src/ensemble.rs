@@ -122,6 +122,8 @@ impl Ensemble {
                 return (0..part.len()).map(|_| Err(code(error.clone()))).collect();
             }
         }
+        // What the members share is not needed any more, and the plain forms neither.
+        drop((part, plain_forms));
         rows.clone()
             .map(|row| {
                 batch.advance().map_err(code)?;
@@ -131,7 +133,7 @@ impl Ensemble {
                 }
                 let note = batch.note(row);
                 batch
-                    .reserve(footprint.with(candidates(&predictions)).bytes())
+                    .reserve(footprint.voting(candidates(&predictions)).bytes())
                     .map_err(code)?;
                 let mut decisions = self.combiner.decide(note, &predictions);
                 if let Some(known_patient) = &self.known_patient {
@@ -143,11 +145,17 @@ impl Ensemble {
                 Exemption::apply(note, &explained, self.always, &mut decisions);
                 self.merging.apply(note.text, &mut decisions);
                 if let Some(propagation) = &after.propagation {
-                    let found = propagation.find(note, &decisions);
+                    let held = footprint.with(decisions.len());
+                    let found = propagation
+                        .find(note, &decisions, |bytes| batch.reserve(held.and(bytes).bytes()))
+                        .map_err(code)?;
                     let all = decisions.len() + found.len();
                     batch.reserve(footprint.with(all).bytes()).map_err(code)?;
                     Propagation::add(&found, &mut decisions);
                 }
+                batch
+                    .reserve(footprint.with(decisions.len()).bytes())
+                    .map_err(code)?;
                 if let Some(titles) = &after.titles {
                     titles.apply(note, &mut decisions);
                 }

@@ -63,6 +63,11 @@ pub trait Envelope: Send + Sync {
         &[]
     }
 
+    /// Returns the bytes of memory that it takes, or `None` if it is not known.
+    fn bytes(&self) -> Option<usize> {
+        None
+    }
+
     /// Returns the message with other parts and other identifiers, one for each of its own. Everything else
     /// in it that could identify a person is removed.
     ///

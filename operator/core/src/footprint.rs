@@ -5,20 +5,25 @@ use std::cmp::Reverse;
 
 use crate::{Annotation, Annotations};
 
-/// Bytes of an annotation: 32, in a list that grows by doubling.
-const ANNOTATION_BYTES: usize = 64;
-/// Bytes of a decision at the peak: itself, twice while overlaps are resolved; the values to propagate; its
-/// replacement, its place, and its row of the audit. Measured by `benches/examples/note_memory.rs` with a
-/// table of numbers.
-const DECISION_BYTES: usize = 704;
+/// Bytes of an annotation: 32, and 8 while the members' annotations are merged.
+const ANNOTATION_BYTES: usize = 40;
+/// Bytes of a candidate of the vote: itself, twice while overlaps are resolved, with its scores.
+const CANDIDATE_BYTES: usize = 240;
+/// Bytes of a decision after the vote, with its scores and the spans that it overruled.
+const DECIDED_BYTES: usize = 160;
+/// Bytes of a decision while it is redacted, when the members' annotations are gone: itself, its replacement, its
+/// place, and its row of the audit.
+const REDACTED_BYTES: usize = 480;
 
-/// The number of spans in a batch, and the memory of plain forms.
+/// The number of spans in a batch, and the memory of plain forms and of values to propagate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Footprint {
     /// Annotations of all members.
     pub(crate) annotations: usize,
+    /// Candidates of the vote on one note.
+    candidates: usize,
     decisions: usize,
-    /// Bytes of what the members read besides the batch.
+    /// Bytes of what the members read besides the batch, and of values to propagate.
     read: usize,
 }
 
@@ -39,9 +44,26 @@ impl Footprint {
         }
     }
 
-    /// Returns their memory in bytes.
-    pub(crate) const fn bytes(self) -> usize {
-        self.annotations * ANNOTATION_BYTES + self.decisions * DECISION_BYTES + self.read
+    /// Returns the footprint while a note with so many candidates is decided.
+    pub(crate) const fn voting(self, candidates: usize) -> Self {
+        Self { candidates, ..self }
+    }
+
+    /// Returns the footprint with so many more bytes.
+    pub(crate) const fn and(self, bytes: usize) -> Self {
+        Self {
+            read: self.read + bytes,
+            ..self
+        }
+    }
+
+    /// Returns their memory in bytes at its peak, which is before the notes are redacted or after.
+    pub(crate) fn bytes(self) -> usize {
+        let before = self.annotations * ANNOTATION_BYTES
+            + self.candidates * CANDIDATE_BYTES
+            + self.decisions * DECIDED_BYTES
+            + self.read;
+        before.max(self.decisions * REDACTED_BYTES)
     }
 }
 
@@ -72,6 +94,19 @@ mod tests {
 
     use super::*;
     use crate::{LabelId, Span};
+
+    #[test]
+    fn the_peak_is_before_the_redaction_or_after_it() {
+        let tagged = Footprint {
+            annotations: 1000,
+            ..Footprint::of_bytes(5000)
+        };
+        assert_eq!(tagged.bytes(), 45_000);
+        assert_eq!(tagged.voting(100).bytes(), 69_000);
+        assert_eq!(tagged.with(10).bytes(), 46_600);
+        assert_eq!(tagged.with(1000).bytes(), 480_000, "the annotations are gone");
+        assert_eq!(tagged.with(10).and(700).bytes(), 47_300);
+    }
 
     proptest! {
         #[test]

@@ -74,7 +74,7 @@ pub use span::{Span, SpanError};
 pub use suggest::{did_you_mean, mistakes, nearest, reworded, reworded_toml};
 pub use tagger::{Lookups, TagError, Tagger, ToolFailure, tag_each};
 pub use titles::{IsTitle, Titles};
-pub use token::{TOKENIZER_VERSION, Token, TokenKind, count_tokens, tokenize};
+pub use token::{TOKENIZER_VERSION, Token, TokenKind, count_tokens, longest_token, tokenize};
 pub use union_rules::UnionRules;
 pub use vote::{Agreement, Voting};
 pub use vote_spec::{SoloMinScore, VoteError, VoteSpec};

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, StringBuilder, UInt32Builder};
 use arrow_array::cast::AsArray as _;
-use arrow_array::types::Int64Type;
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, new_null_array};
-use arrow_schema::{DataType, SchemaRef, TimeUnit};
+use arrow_array::types::{ByteArrayType, Int64Type};
+use arrow_array::{ArrayRef, GenericByteArray, Int64Array, RecordBatch, StringArray, new_null_array};
+use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{ArrowError, DataType, SchemaRef, TimeUnit};
 
-use crate::{BatchError, Column, NoteBatch, NoteTypes, QuarantineCode, Reason, Redacted, Review, RowKind};
+use crate::{BatchError, Column, NoteBatch, NoteTypes, QuarantineCode, Reason, Review, RowKind};
 
 /// Metadata that a policy may keep, copying it from the event to the output row.
 #[derive(
@@ -288,6 +289,16 @@ impl std::fmt::Debug for RedactedBatch {
     }
 }
 
+/// What leaves of a note.
+pub(crate) struct Written {
+    /// Its redacted text.
+    pub(crate) text: String,
+    /// The redacted message that contained it, if one did.
+    pub(crate) message: Option<Vec<u8>>,
+    /// The number of replaced spans.
+    pub(crate) redactions: usize,
+}
+
 /// Output rows under construction.
 pub(crate) struct Rows {
     row_kind: Vec<&'static str>,
@@ -296,6 +307,8 @@ pub(crate) struct Rows {
     text: StringBuilder,
     redactions: UInt32Builder,
     message: BinaryBuilder,
+    /// The text and the message of the only row, which are not copied: they may be large.
+    only: Option<(Option<String>, Option<Vec<u8>>)>,
 }
 
 impl Rows {
@@ -305,22 +318,19 @@ impl Rows {
             row_kind: Vec::with_capacity(rows),
             error: StringBuilder::new(),
             event_kind: Vec::with_capacity(rows),
-            text: StringBuilder::with_capacity(rows, bytes),
+            text: StringBuilder::with_capacity(rows, if rows == 1 { 0 } else { bytes }),
             redactions: UInt32Builder::with_capacity(rows),
             message: BinaryBuilder::new(),
+            only: (rows == 1).then_some((None, None)),
         }
     }
 
     /// Adds row `row` of `batch`, with its redacted text and number of redactions, or its quarantine.
-    pub(crate) fn push(
-        &mut self,
-        batch: &NoteBatch,
-        row: usize,
-        redacted: Result<(&Redacted, usize), QuarantineCode>,
-    ) {
+    pub(crate) fn push(&mut self, batch: &NoteBatch, row: usize, redacted: Result<Written, QuarantineCode>) {
         let came_as = batch.row_kind(row);
         let (kind, error, note, redactions) = match (came_as, redacted) {
-            (RowKind::Note | RowKind::Structured, Ok((note, redactions))) => {
+            (RowKind::Note | RowKind::Structured, Ok(note)) => {
+                let redactions = note.redactions;
                 (came_as, None, Some(note), redactions)
             }
             (RowKind::Note | RowKind::Structured, Err(code)) => {
@@ -331,10 +341,14 @@ impl Rows {
         self.row_kind.push(kind.name());
         self.error.append_option(error);
         self.event_kind.push(batch.event_kind(row));
-        let text = note.filter(|_| kind == RowKind::Note).map(|note| &note.text);
-        self.text.append_option(text);
-        self.message
-            .append_option(note.and_then(|note| note.message.as_deref()));
+        let (text, message) = note.map_or((None, None), |note| (Some(note.text), note.message));
+        let text = text.filter(|_| kind == RowKind::Note);
+        if let Some(only) = &mut self.only {
+            *only = (text, message);
+        } else {
+            self.text.append_option(text);
+            self.message.append_option(message);
+        }
         self.redactions
             .append_value(u32::try_from(redactions).unwrap_or(u32::MAX));
     }
@@ -361,15 +375,32 @@ impl Rows {
                 new_null_array(&field.data_type(), rows)
             });
         }
-        columns.push(Arc::new(self.text.finish()));
+        let (text, message) = match self.only {
+            Some((text, message)) => (only(text)?, only(message)?),
+            None => (self.text.finish(), self.message.finish()),
+        };
+        columns.push(Arc::new(text));
         columns.push(Arc::new(self.redactions.finish()));
-        columns.push(Arc::new(self.message.finish()));
+        columns.push(Arc::new(message));
         columns.push(new_null_array(&DataType::Utf8, rows));
         Ok(RedactedBatch(RecordBatch::try_new(
             RedactedBatch::schema(),
             columns,
         )?))
     }
+}
+
+/// Returns a column of one value, without a copy of it.
+fn only<T: ByteArrayType<Offset = i32>>(
+    value: Option<impl Into<Vec<u8>>>,
+) -> Result<GenericByteArray<T>, BatchError> {
+    let Some(value) = value else {
+        return Ok(GenericByteArray::new_null(1));
+    };
+    let bytes = value.into();
+    let end = i32::try_from(bytes.len()).map_err(|_| ArrowError::OffsetOverflowError(bytes.len()))?;
+    let offsets = OffsetBuffer::new(ScalarBuffer::from(vec![0, end]));
+    Ok(GenericByteArray::try_new(offsets, Buffer::from_vec(bytes), None)?)
 }
 
 /// Returns a kept column, without the values of quarantined rows: such a row holds only coordinates and a

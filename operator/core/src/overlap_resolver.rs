@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::decision::OverruledSpan;
 use crate::{DecidingRule, Decision, Span};
 
 /// Resolves the overlaps within a run of candidates in order of precedence, as [`OverlapResolver::resolve`] does, and
@@ -20,7 +19,7 @@ pub(crate) fn resolve_run(
     let outside = candidates.find(|other| {
         let inside = winner.span.contains(other.span);
         if inside {
-            winner.overruled.push(OverruledSpan::of(other));
+            winner.overrule(other);
         }
         !inside
     });
@@ -101,7 +100,7 @@ impl OverlapResolver {
         let before = self.places.range(..decision.span.end() as u32).next_back();
         let before = before.and_then(|(_, &place)| self.decisions.get_mut(place as usize));
         if let Some(other) = before.filter(|other| other.span.overlaps(decision.span)) {
-            other.overruled.push(OverruledSpan::of(&decision));
+            other.overrule(&decision);
             return (!other.span.contains(decision.span)).then_some(decision);
         }
         self.add(decision);

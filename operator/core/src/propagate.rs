@@ -4,13 +4,15 @@
 //! occurs again in a file name. A reader of the redacted note would see both. The values to propagate come
 //! from the decisions, so a note without decisions is not searched.
 
+mod groups;
 mod values;
 
-use std::collections::{BTreeSet, HashMap};
+use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
 
 use crate::{DecidingRule, Decision, Hipaa, LabelSet, NoteView, Span, TokenKind};
+use groups::Groups;
 use values::Values;
 
 /// The shortest run of digits that is propagated: shorter ones are doses, counts and days.
@@ -34,54 +36,8 @@ pub struct Propagation {
     nobody: NamesNobody,
 }
 
-/// The number of leading digits by which longer groups are looked up.
-const LOOKED_UP: usize = 32;
-
-/// Groups of digits by their text, longer ones by their beginning, each with the decision that it comes from
-/// first.
-#[derive(Default)]
-struct Groups<'a> {
-    short: HashMap<&'a str, usize>,
-    /// The lengths of the groups.
-    lengths: BTreeSet<usize>,
-    long: HashMap<&'a str, Vec<(&'a str, usize)>>,
-}
-
-impl<'a> Groups<'a> {
-    fn is_empty(&self) -> bool {
-        self.short.is_empty() && self.long.is_empty()
-    }
-
-    fn add(&mut self, group: &'a str, origin: usize) {
-        // Digits of other scripts take more than one byte.
-        match group.get(..LOOKED_UP).filter(|_| group.len() > LOOKED_UP) {
-            Some(begin) => self.long.entry(begin).or_default().push((group, origin)),
-            None => {
-                self.short.entry(group).or_insert(origin);
-                self.lengths.insert(group.len());
-            }
-        }
-    }
-
-    /// Returns the origin of the first-added group among those that a word contains.
-    fn within(&self, word: &str) -> Option<usize> {
-        let starts = || word.char_indices().map(|(start, _)| start);
-        let lengths = self.lengths.iter().take_while(|&&length| length <= word.len());
-        let short = lengths
-            .flat_map(|length| starts().filter_map(move |start| word.get(start..start + length)))
-            .filter_map(|part| self.short.get(part).copied())
-            .min();
-        if self.long.is_empty() || word.len() <= LOOKED_UP {
-            return short;
-        }
-        let begun = starts().filter_map(|start| {
-            let rest = word.get(start..)?;
-            let groups = self.long.get(rest.get(..LOOKED_UP)?)?;
-            groups.iter().find(|(group, _)| rest.starts_with(group))
-        });
-        begun.map(|&(_, origin)| origin).chain(short).min()
-    }
-}
+/// The number of decisions after which the memory of their values is checked.
+const CHECKED: usize = 1 << 10;
 
 impl Propagation {
     /// Creates a propagation over decisions of this set.
@@ -100,16 +56,26 @@ impl Propagation {
 
     /// Adds the further occurrences. `decisions` are sorted and free of overlaps, and stay so.
     pub fn apply(&self, note: NoteView<'_>, decisions: &mut Vec<Decision>) {
-        Self::add(&self.find(note, decisions), decisions);
+        let unlimited = |_| Ok::<_, Infallible>(());
+        let Ok(found) = self.find(note, decisions, unlimited);
+        Self::add(&found, decisions);
     }
 
     /// Returns the further occurrences: each span with the index of the decision that it repeats. `decisions`
-    /// are sorted and free of overlaps.
-    pub(crate) fn find(&self, note: NoteView<'_>, decisions: &[Decision]) -> Vec<(Span, usize)> {
+    /// are sorted and free of overlaps. Calls `allow` with the memory of the values, in bytes, as it grows.
+    ///
+    /// # Errors
+    /// The error of `allow`, which ends the search.
+    pub(crate) fn find<E>(
+        &self,
+        note: NoteView<'_>,
+        decisions: &[Decision],
+        allow: impl FnMut(usize) -> Result<(), E>,
+    ) -> Result<Vec<(Span, usize)>, E> {
         let mut found = Vec::new();
-        let (sought, digits) = self.sought(note, decisions);
+        let (sought, digits) = self.sought(note, decisions, allow)?;
         if sought.is_empty() && digits.is_empty() {
-            return found;
+            return Ok(found);
         }
         let mut next = 0;
         let mut token = 0;
@@ -136,7 +102,7 @@ impl Propagation {
                 None => token += 1,
             }
         }
-        found
+        Ok(found)
     }
 
     /// Adds what [`find`](Self::find) found.
@@ -159,10 +125,18 @@ impl Propagation {
     }
 
     /// Returns the values and groups of digits to look for.
-    fn sought<'a>(&self, note: NoteView<'a>, decisions: &[Decision]) -> (Values<'a>, Groups<'a>) {
+    fn sought<'a, E>(
+        &self,
+        note: NoteView<'a>,
+        decisions: &[Decision],
+        mut allow: impl FnMut(usize) -> Result<(), E>,
+    ) -> Result<(Values<'a>, Groups<'a>), E> {
         let mut sought = Values::default();
         let mut digits = Groups::default();
         for (origin, decision) in decisions.iter().enumerate() {
+            if origin % CHECKED == CHECKED - 1 {
+                allow(sought.bytes() + digits.bytes())?;
+            }
             let label = usize::from(decision.label.0);
             if self.never.get(label).copied().unwrap_or(false) {
                 continue;
@@ -191,7 +165,7 @@ impl Propagation {
                 sought.add(whole, false, origin);
             }
         }
-        (sought, digits)
+        Ok((sought, digits))
     }
 
     /// Returns the origin and last token of the value that begins at a token and ends before `free_to`, if
@@ -331,6 +305,44 @@ mod tests {
             ),
             "At {Saint Mary} today. {Saint Mary}; saint mary; Mary."
         );
+    }
+
+    #[test]
+    fn values_take_the_memory_of_the_distinct_ones_and_end_the_search_when_it_is_refused() {
+        let labels = LabelSet::i2b2_2014();
+        let propagation = Propagation::new(&labels, Arc::new(|_| false));
+        let most = |text: &str, allowed: usize| {
+            let batch = NoteBatch::from_texts([text]).unwrap();
+            let note = batch.note(0);
+            let id = labels.by_name("MEDICALRECORD").unwrap();
+            let decision = |token| {
+                Decision::new(
+                    note.tokens_span(token, token),
+                    id,
+                    MemberSet::default().with(1),
+                    0.5,
+                )
+            };
+            let decisions: Vec<_> = (0..note.tokens.len()).map(decision).collect();
+            let mut most = 0;
+            let found = propagation.find(note, &decisions, |bytes| {
+                most = most.max(bytes);
+                if bytes > allowed { Err(()) } else { Ok(()) }
+            });
+            (found.map(|found| found.len()), most)
+        };
+        let numbers = |count: usize, distinct: usize| -> String {
+            (0..count)
+                .map(|i| format!("{} ", 100_000 + i % distinct))
+                .collect()
+        };
+        let (found, same) = most(&numbers(20_000, 10), usize::MAX);
+        assert_eq!(found, Ok(0));
+        let (_, different) = most(&numbers(20_000, 20_000), usize::MAX);
+        assert!(different > 1000 * same, "{same} {different}");
+        let (found, few) = most(&numbers(20_000, 20_000), different / 4);
+        assert_eq!(found, Err(()));
+        assert!(few < different / 3);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::borrow::Borrow;
 use std::sync::Arc;
 
+use crate::output::Written;
 use crate::replace::Plain;
 use crate::{
     Action, AuditBatch, BatchError, Carried, Decision, Enclosed, LabelSet, NoteBatch, QuarantineCode,
@@ -201,9 +202,14 @@ impl Redactor {
                 Err(code) => Err(Unredacted::Quarantined(*code)),
             };
             match redacted {
-                Ok((note, decisions)) => {
+                Ok((mut note, decisions)) => {
+                    let written = Written {
+                        text: std::mem::take(&mut note.text),
+                        message: note.message.take(),
+                        redactions: decisions.len(),
+                    };
+                    rows.push(batch, row, Ok(written));
                     trail.push(batch, row, labels, members, decisions, &note);
-                    rows.push(batch, row, Ok((&note, decisions.len())));
                 }
                 Err(Unredacted::Quarantined(code)) => {
                     quarantined.push(code);

@@ -87,6 +87,16 @@ pub fn count_tokens(text: &str, limit: usize) -> usize {
     count
 }
 
+/// Returns the bytes of the longest token of `text`.
+///
+/// # Panics
+/// If `text` is longer than 4 GiB, as [`tokenize`] does.
+pub fn longest_token(text: &str) -> usize {
+    let mut longest = 0;
+    tokenize(text, |token| longest = longest.max(token.span.len()));
+    longest
+}
+
 /// Calls `emit` with each token of `text`, in order, until it breaks.
 fn tokenize_until(text: &str, emit: impl FnMut(Token) -> ControlFlow<()>) {
     // The caller knows whether it broke off.

@@ -152,10 +152,10 @@ impl Voting {
 
     /// Returns the distinct triples, each with the members that predicted it.
     pub(crate) fn count(&self, members: &[&Annotations]) -> Vec<Decision> {
-        let predictions = members.iter().enumerate();
-        let mut all: Vec<_> = predictions
-            .flat_map(|(member, annotations)| annotations.iter().map(move |a| (member, a)))
-            .collect();
+        let mut all = Vec::with_capacity(members.iter().map(|annotations| annotations.len()).sum());
+        for (member, annotations) in members.iter().enumerate() {
+            all.extend(annotations.iter().map(|a| (member, a)));
+        }
         // In the order of each member's annotations, so that sorting only merges them.
         all.sort_by_key(|&(member, a)| (a.span.start(), Reverse(a.span.end()), a.label, member));
         let same = |a: &(usize, &Annotation), b: &(usize, &Annotation)| {

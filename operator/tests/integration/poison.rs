@@ -75,7 +75,7 @@ fn a_record_over_the_memory_of_a_record_is_one_quarantined_row() {
         // Short enough for its tokens, with a span every few bytes.
         line(5, &"612-555-0199; ".repeat(200_000)),
     ];
-    let limits = "[resources]\nmemory_bytes = 402653184\nworkers = 2\n";
+    let limits = "[resources]\nmemory_bytes = 402653184\nrecord_bytes = 104857600\nworkers = 2\n";
     let (config, out) = configure(&place, &[("a.jsonl", lines)], limits);
     Lethe::through(&config).end().expect(0);
     let rows = rows(&out, &[("a.jsonl", 6)]);

@@ -85,6 +85,20 @@ impl Envelope for Skeleton {
         &self.changes
     }
 
+    fn bytes(&self) -> Option<usize> {
+        let identifiers = self.identifiers.iter().map(|one| one.value.len()).sum::<usize>();
+        let paths = self.changes.iter().map(|change| change.path.len()).sum::<usize>();
+        Some(
+            self.text.capacity()
+                + self.holes.capacity() * size_of::<(usize, Hole)>()
+                + self.parts.capacity() * size_of::<Span>()
+                + self.identifiers.capacity() * size_of::<Identifier>()
+                + self.changes.capacity() * size_of::<Change>()
+                + identifiers
+                + paths,
+        )
+    }
+
     fn close(&self, parts: &[&str], identifiers: &[&str]) -> Result<Vec<u8>, EnvelopeError> {
         if parts.len() != self.parts.len() || identifiers.len() != self.identifiers.len() {
             return Err(EnvelopeError);

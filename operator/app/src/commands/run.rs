@@ -208,6 +208,7 @@ pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) 
         sink,
         engine_version(&built),
         Arc::clone(&telemetry),
+        &budget,
         commands,
     )?;
     telemetry.board().sample_memory({
@@ -361,6 +362,7 @@ fn context(
     sink: &SinkConfig,
     engine_version: EngineVersion,
     telemetry: Arc<Telemetry>,
+    budget: &Arc<Budget>,
     commands: Sender<Command>,
 ) -> anyhow::Result<LaneContext> {
     let store = sink
@@ -372,7 +374,7 @@ fn context(
         format: Current::new(format(config)?),
         store,
         pool: Pool::start(config.resources.worker_count()).context("cannot start worker threads")?,
-        turns: Turns::new(config.resources.limits()?),
+        turns: Turns::new(config.resources.stream_limits()?).borrowing(Arc::clone(budget)),
         roll: sink.roll,
         counters: Counters::new(match config.source {
             Some(SourceConfig::Files(_) | SourceConfig::Messages(_)) => Tallied::Together,

@@ -206,9 +206,10 @@ pub(crate) struct Resources {
     /// closes files early.
     pub(crate) memory_bytes: usize,
     /// The memory for one record, and for all long records (over 1 MiB) that are processed at the same time.
-    /// A record that would take more is quarantined as `over_budget`. 0 means five sixteenths of
-    /// `memory_bytes`, less 2 MiB per worker, but at least an eighth of `memory_bytes`. Other values are from
-    /// 32 MiB to half of `memory_bytes`.
+    /// A record that would take more is quarantined as `over_budget`. 0 means half of `memory_bytes` in a
+    /// stream, where a long record borrows what it needs beyond five sixteenths from the memory of the lanes;
+    /// in `lethe backfill` and `lethe replay` it means five sixteenths of `memory_bytes`, less 2 MiB per worker,
+    /// but at least an eighth of `memory_bytes`. Other values are from 32 MiB to half of `memory_bytes`.
     pub(crate) record_bytes: usize,
     /// The time that a lane has to write its file when it loses its partition or the process stops.
     pub(crate) drain_seconds: u64,
@@ -252,6 +253,18 @@ impl Resources {
             )));
         }
         Ok(self.memory_bytes)
+    }
+
+    /// What one record of a stream may take, where it may borrow from the lanes: half of the memory.
+    ///
+    /// # Errors
+    /// As [`Self::limits`].
+    pub(crate) fn stream_limits(&self) -> anyhow::Result<Limits> {
+        let limits = self.limits()?;
+        Ok(match self.record_bytes {
+            0 => Limits::new(self.memory()? / 2).reserving(limits.record),
+            _ => limits,
+        })
     }
 
     /// What one record may take.

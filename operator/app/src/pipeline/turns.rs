@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, OwnedSemaphorePermit, RwLock, Semaphore};
 
+use super::budget::{Budget, Share};
 use super::cost::Limits;
 
 /// Permits are counted in KiB, so that a 32-bit count covers any budget.
@@ -16,6 +17,8 @@ pub(crate) struct Turns {
     limits: Limits,
     memory: Arc<Semaphore>,
     units: u32,
+    /// The budget of the lanes, from which a record borrows that takes more than is reserved.
+    lanes: Option<Arc<Budget>>,
     /// Shared by all workers; held exclusively by one whose record may kill the process.
     floor: Arc<RwLock<()>>,
 }
@@ -30,19 +33,33 @@ pub(crate) enum Floor {
 }
 
 /// A heavy record's turn. It ends when it is dropped.
-pub(crate) type Turn = OwnedSemaphorePermit;
+#[expect(dead_code, reason = "guards are held, not read")]
+pub(crate) struct Turn {
+    permit: OwnedSemaphorePermit,
+    borrowed: Option<Share>,
+}
 
 impl Turns {
     /// Creates turns within these limits.
     pub(crate) fn new(limits: Limits) -> Self {
-        let units = u32::try_from(limits.record / UNIT)
+        let units = u32::try_from(limits.reserved / UNIT)
             .unwrap_or(u32::MAX >> 3)
             .clamp(1, u32::MAX >> 3);
         Self {
             limits,
             memory: Arc::new(Semaphore::new(units as usize)),
             units,
+            lanes: None,
             floor: Arc::default(),
+        }
+    }
+
+    /// Lets records that take more memory than is reserved borrow it from the lanes.
+    #[must_use]
+    pub(crate) fn borrowing(self, lanes: Arc<Budget>) -> Self {
+        Self {
+            lanes: Some(lanes),
+            ..self
         }
     }
 
@@ -62,11 +79,24 @@ impl Turns {
 
     /// Waits until `bytes` are free, in the order of requests. At most two records have a turn at a time,
     /// however small: they share the processors with the workers, and must not crowd them out.
+    ///
+    /// A record that takes more than is reserved borrows the rest from the lanes. It does not wait for them, since one
+    /// of them may wait for its turn: they pause and close their files while members tag the record, whose spans take
+    /// the memory at the end.
     pub(crate) async fn take(&self, bytes: usize) -> Option<Turn> {
-        let units = u32::try_from(self.limits.turn(bytes).div_ceil(UNIT)).unwrap_or(u32::MAX);
+        let turn = self.limits.turn(bytes);
+        let units = u32::try_from(turn.div_ceil(UNIT)).unwrap_or(u32::MAX);
         let units = units.min(self.units);
         // The semaphore is never closed.
-        Arc::clone(&self.memory).acquire_many_owned(units).await.ok()
+        let permit = Arc::clone(&self.memory).acquire_many_owned(units).await.ok()?;
+        let borrowed = turn.saturating_sub(self.limits.reserved);
+        let lanes = self.lanes.as_ref().filter(|_| borrowed > 0);
+        let borrowed = lanes.map(|lanes| {
+            let share = lanes.share();
+            share.take(borrowed);
+            share
+        });
+        Some(Turn { permit, borrowed })
     }
 }
 
@@ -84,6 +114,24 @@ mod tests {
         assert!(futures::poll!(&mut waits).is_pending());
         drop(first);
         assert!(waits.await.is_some());
+    }
+
+    #[tokio::test]
+    async fn a_record_borrows_from_the_lanes_what_is_not_reserved() {
+        let lanes = Budget::new(100 << 20);
+        let limits = Limits::new(100 << 20).reserving(60 << 20);
+        let turns = Turns::new(limits).borrowing(Arc::clone(&lanes));
+        let held = || lanes.now().1 >> 20;
+        let reserved = turns.take(20 << 20).await;
+        assert_eq!(held(), 0);
+        drop(reserved);
+        let all = turns.take(30 << 20).await;
+        assert_eq!(held(), 40);
+        let waits = turns.take(1);
+        tokio::pin!(waits);
+        assert!(futures::poll!(&mut waits).is_pending());
+        drop(all);
+        assert_eq!(held(), 0);
     }
 
     #[tokio::test]

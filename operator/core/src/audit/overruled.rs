@@ -11,7 +11,6 @@ use super::write_names;
 use crate::{BatchError, LabelSet, OverruledSpan};
 
 /// The column under construction.
-#[derive(Default)]
 pub(super) struct OverruledColumn {
     spans: [UInt32Builder; 2],
     label: StringBuilder,
@@ -21,6 +20,18 @@ pub(super) struct OverruledColumn {
 }
 
 impl OverruledColumn {
+    /// Reserves this many rows, each with one overruled span.
+    pub(super) fn with_capacity(rows: usize) -> Self {
+        let strings = |bytes: usize| StringBuilder::with_capacity(rows, rows * bytes);
+        Self {
+            spans: std::array::from_fn(|_| UInt32Builder::with_capacity(rows)),
+            label: strings(12),
+            members: strings(32),
+            score: Float32Builder::with_capacity(rows),
+            lengths: Vec::with_capacity(rows),
+        }
+    }
+
     /// Returns the type of one overruled span.
     pub(super) fn field() -> Arc<Field> {
         Arc::new(Field::new("lost", DataType::Struct(Self::fields()), false))

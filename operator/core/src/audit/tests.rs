@@ -90,3 +90,46 @@ fn a_row_has_the_score_from_which_one_vote_sufficed() {
     let scores = column("solo_min_score").as_primitive::<Float32Type>();
     assert_eq!(scores.iter().collect::<Vec<_>>(), [Some(0.5)]);
 }
+
+#[test]
+fn the_rows_of_a_long_note_are_those_of_its_decisions_whether_they_are_reserved_or_not() {
+    let labels = LabelSet::i2b2_2014();
+    let text = "Ana ".repeat(MANY + 9);
+    let decision = |i: usize| {
+        let start = 4 * i as u32;
+        Decision {
+            scores: vec![0.25, i as f32],
+            overruled: vec![crate::OverruledSpan::of(&Decision::new(
+                Span::between(start, start + 2),
+                LabelId(1),
+                MemberSet::default().with(1),
+                0.5,
+            ))],
+            ..Decision::new(
+                Span::between(start, start + 3),
+                LabelId(0),
+                MemberSet::default().with(0).with(1),
+                0.75,
+            )
+        }
+    };
+    let all: Vec<Decision> = (0..MANY + 9).map(decision).collect();
+    let redactor = Redactor::new(&labels, crate::Action::Tag, Carried::default());
+    let names = ["a", "b"].map(str::to_owned);
+    let audit = |texts: &[&str], outcomes: &[crate::Outcome]| {
+        let batch = NoteBatch::from_texts(texts.iter().copied()).unwrap();
+        redactor.redact(&labels, &names, &batch, outcomes).unwrap()
+    };
+    let (rows, alone, _) = audit(&[&text], &[Ok(all.clone())]);
+    // Behind another note its rows are not reserved, and its text is copied.
+    let (both, after, _) = audit(&["Ana", &text], &[Ok(vec![decision(0)]), Ok(all)]);
+    let after = after.record().slice(1, MANY + 9);
+    for column in ["start", "out_end", "label", "members", "scores", "beat", "rule"] {
+        let of = |record: &RecordBatch| record.column_by_name(column).unwrap().to_data();
+        assert_eq!(of(alone.record()), of(&after), "{column}");
+    }
+    for column in ["text", "redactions", "message", "row_kind"] {
+        let of = |record: &RecordBatch| record.column_by_name(column).unwrap().to_data();
+        assert_eq!(of(rows.record()), of(&both.record().slice(1, 1)), "{column}");
+    }
+}

@@ -89,9 +89,9 @@ fn a_note_whose_spans_take_too_much_is_quarantined_at_whatever_stage_they_do() {
         engine.process(&batch).unwrap().quarantined
     };
     let over = vec![QuarantineCode::OverBudget];
-    // Three annotations; then three decisions as well.
+    // Three annotations; then three candidates as well.
     assert_eq!(quarantined(&plain, "Ana Ana Ana", 100), over);
-    assert_eq!(quarantined(&plain, "Ana Ana Ana", 1_000), over);
+    assert_eq!(quarantined(&plain, "Ana Ana Ana", 500), over);
     assert_eq!(quarantined(&plain, "Ana Ana Ana", 10_000), []);
     // One decision, and two that propagation would add.
     assert_eq!(quarantined(&plain, "Ana. ANA. ANA.", 1_000), []);

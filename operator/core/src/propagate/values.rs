@@ -1,6 +1,7 @@
 //! The values to propagate, by their first words, so that a token needs a few look-ups however many values
 //! begin with one word.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use crate::NoteView;
@@ -35,9 +36,26 @@ pub(super) struct Values<'a> {
     /// The values of several words that are looked up.
     short: HashMap<Vec<&'a str>, usize>,
     long: HashSet<Vec<&'a str>>,
+    /// The words of the values of several words.
+    several: usize,
 }
 
+/// Bytes of a first word, in a table that grows by doubling.
+const BEGUN_BYTES: usize = 320;
+/// Bytes of a value of one word.
+const WORD_BYTES: usize = 80;
+/// Bytes of a value of several words.
+const SEVERAL_BYTES: usize = 192;
+
 impl<'a> Values<'a> {
+    /// Returns their memory in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.begun.len() * BEGUN_BYTES
+            + self.words.len() * WORD_BYTES
+            + (self.short.len() + self.long.len()) * SEVERAL_BYTES
+            + self.several * size_of::<&str>()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.begun.is_empty()
     }
@@ -56,11 +74,15 @@ impl<'a> Values<'a> {
             }
         } else if words.len() > LOOKED_UP {
             if self.long.insert(words.clone()) {
+                self.several += 2 * words.len();
                 begun.long.push((words, origin));
             }
         } else {
             let length = words.len();
-            self.short.entry(words).or_insert(origin);
+            if let Entry::Vacant(vacant) = self.short.entry(words) {
+                vacant.insert(origin);
+                self.several += length;
+            }
             if let Err(at) = begun.lengths.binary_search_by(|other| length.cmp(other)) {
                 begun.lengths.insert(at, length);
             }

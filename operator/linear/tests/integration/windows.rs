@@ -222,3 +222,13 @@ fn a_long_note_over_its_budget_ends_between_windows() {
     let batch = batch.paced(Arc::new(Budget(AtomicUsize::new(1000))));
     assert!(case.windows[0].tag(&batch)[0].is_ok());
 }
+
+#[test]
+fn one_token_a_line_and_one_endless_token_have_the_spans_of_the_whole() {
+    let numbers: Vec<usize> = (0..400).map(|i| i * 7919).collect();
+    let (text, _) = note(&numbers);
+    let lines = text.split_whitespace().collect::<Vec<_>>().join("\n");
+    let endless: String = text.chars().filter(|c| c.is_alphanumeric()).collect();
+    let spans = check(&[&lines, &endless]);
+    assert!(spans > 0);
+}
