@@ -108,7 +108,7 @@ mod tests {
     async fn two_light_turns_fit_and_a_third_waits() {
         let turns = Turns::new(Limits::new(100 << 20));
         let first = turns.take(1).await;
-        let _second = turns.take(30 << 20).await;
+        let _second = turns.take(12 << 20).await;
         let waits = turns.take(1);
         tokio::pin!(waits);
         assert!(futures::poll!(&mut waits).is_pending());
@@ -122,7 +122,7 @@ mod tests {
         let limits = Limits::new(100 << 20).reserving(60 << 20);
         let turns = Turns::new(limits).borrowing(Arc::clone(&lanes));
         let held = || lanes.now().1 >> 20;
-        let reserved = turns.take(20 << 20).await;
+        let reserved = turns.take(15 << 20).await;
         assert_eq!(held(), 0);
         drop(reserved);
         let all = turns.take(30 << 20).await;
