@@ -57,7 +57,7 @@ struct Ahead {
 }
 
 impl Ahead {
-    /// Appends the hashes of a type's features, and prefetches what tells whether the model may have them.
+    /// Appends the hashes of a type's features, and prefetches the part of the filter for each.
     fn hash(&mut self, weights: &Lookup, features: &[u64], view: usize) {
         // 0 marks the absence of a feature.
         let features = features.iter().filter(|&&feature| feature != 0);

@@ -59,7 +59,7 @@ pub(super) struct Pushed {
     work: Work,
 }
 
-/// Waits for the next phase of the first batch in progress; forever if there is none.
+/// Waits for the next phase of the first batch in progress, and forever if no batch is in progress.
 pub(super) async fn head(ahead: &mut VecDeque<Batch>) -> Result<Phase, JoinError> {
     match ahead.front_mut() {
         Some(batch) => (&mut batch.task).await,

@@ -37,7 +37,7 @@ impl Seen {
         self.forms |= 1 << form as u8;
     }
 
-    /// Returns what it tells of token `i`, which is this word.
+    /// Returns what it says about token `i`, which is this word.
     fn of(&self, i: usize, form: Form) -> Known {
         let said = form != Form::Lower || self.forms.count_ones() > 1;
         let first_other = || (0..2).find(|&other| self.at[other] != i as u32);
@@ -54,10 +54,10 @@ impl Seen {
     }
 }
 
-/// What the rest of the note tells of a token.
+/// What the rest of the note says about a token.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Known {
-    /// The occurrences of its word, at most 4; 0 for a punctuation mark, of which nothing is told.
+    /// The occurrences of its word, at most 4; 0 for a punctuation mark, which has no features.
     times: u8,
     /// The forms of all occurrences, and its own.
     forms: Option<(u8, Form)>,
@@ -124,7 +124,7 @@ impl Document {
         }
     }
 
-    /// Returns what the note tells of token `i`, which is this word.
+    /// Returns what the note says about token `i`, which is this word.
     pub(super) fn of(&self, i: usize, word: &Word) -> Known {
         if word.form == Form::Mark {
             return Known::default();
@@ -157,7 +157,7 @@ impl Evidence {
         seen.add(i, word.form, key_of(place), before);
     }
 
-    /// Returns what the note tells of token `i`, which is this word.
+    /// Returns what the note says about token `i`, which is this word.
     pub(super) fn of(&self, i: usize, word: &Word) -> Known {
         if word.form == Form::Mark {
             return Known::default();
