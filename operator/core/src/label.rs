@@ -89,6 +89,12 @@ impl Hipaa {
             listed => (b'A' + listed as u8) as char,
         }
     }
+
+    /// Returns whether it identifies a person by itself, as a name, a number or an address does. Places, dates, ages and
+    /// what the clause does not list are quasi-identifiers: they do so only together with others (NISTIR 8053).
+    pub const fn is_direct(self) -> bool {
+        !matches!(self, Self::Geographic | Self::Dates | Self::Unlisted)
+    }
 }
 
 /// One label of a set.

@@ -50,6 +50,15 @@ impl Counts {
     }
 }
 
+impl std::iter::Sum for Counts {
+    fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
+        counts.fold(Self::default(), |mut sum, one| {
+            sum += one;
+            sum
+        })
+    }
+}
+
 impl std::ops::AddAssign for Counts {
     fn add_assign(&mut self, other: Self) {
         self.hits += other.hits;

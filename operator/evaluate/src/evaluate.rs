@@ -5,14 +5,18 @@ use lethe_corpus::{Counts, Document};
 
 use crate::EvaluateError;
 use crate::bootstrap::{Matrix, interval};
-use crate::group::{Grouped, Grouping};
+use crate::group::{Grouped, Grouping, of_marked};
 use crate::input::{Input, Predictions};
-use crate::measure::{Counted, document_f1};
+use crate::measure::{Counted, document_f1, leaking};
 use crate::mistake::errors;
 use crate::report::{
-    Comparison, DocumentScore, Estimate, Groups, Macro, Measures, Ratios, Report, Seen, Settings, System,
+    Comparison, DocumentScore, Estimate, Groups, Leak, Macro, Measures, Ratios, Report, Seen, SeenLeaks,
+    Settings, Share, System,
 };
-use crate::score::{CHARACTER, FIXED, Figures, Patients, RELAXED, SEEN, SPAN, STRICT, TOKEN, UNSEEN};
+use crate::score::{
+    CHARACTER, FIXED, Figures, INTACT, LEAKS, Patients, RELAXED, SEEN, SEEN_LEAKS, SPAN, STRICT, TOKEN,
+    UNSEEN, UNSEEN_LEAKS,
+};
 use crate::seen::Training;
 use crate::significance::{approximate_randomisation, paired_t_test, wilcoxon};
 
@@ -68,6 +72,9 @@ pub fn evaluate(
         labels: Grouping::labels(&input.labels),
         categories: options.labels.map(|set| Grouping::categories(&input.labels, set)),
         hipaa: options.labels.map(|set| Grouping::hipaa(&input.labels, set)),
+        identifiers: options
+            .labels
+            .map(|set| Grouping::identifiers(&input.labels, set)),
         patients: Patients::new(gold),
     };
     let scored: Vec<Scored> = input
@@ -122,6 +129,7 @@ struct Context<'a> {
     labels: Grouping,
     categories: Option<Grouping>,
     hipaa: Option<Grouping>,
+    identifiers: Option<Grouping>,
     patients: Patients,
 }
 
@@ -131,12 +139,14 @@ impl Context<'_> {
             .into_iter()
             .flatten()
             .collect();
-        let columns = FIXED
+        let leak_groupings: Vec<&Grouping> = std::iter::once(&self.labels).chain(&self.identifiers).collect();
+        let leak_column = FIXED
             + groupings
                 .iter()
                 .map(|grouping| grouping.names.len() + 1)
                 .sum::<usize>();
-        let mut matrix = Matrix::new(columns);
+        let leak_columns: usize = leak_groupings.iter().map(|grouping| grouping.names.len()).sum();
+        let mut matrix = Matrix::new(leak_column + leak_columns);
         let mut grouped: Vec<Vec<Grouped>> = groupings
             .iter()
             .map(|grouping| vec![Grouped::default(); grouping.names.len()])
@@ -144,9 +154,19 @@ impl Context<'_> {
         for (at, (gold, predicted)) in input.gold.iter().zip(&system.marks).enumerate() {
             let tokens = &input.tokens[at];
             let counted = Counted::new(&input.documents[at].text, tokens, gold, predicted);
-            let (seen, unseen) = match &self.training {
-                Some(training) => training.count(input, at, predicted),
-                None => Default::default(),
+            let leaking = leaking(&input.documents[at].text, gold, predicted);
+            let missed: Vec<bool> = gold
+                .iter()
+                .map(|item| predicted.binary_search(item).is_err())
+                .collect();
+            let seen = self
+                .training
+                .as_ref()
+                .map(|training| training.has(input, at))
+                .unwrap_or_default();
+            let of_seen = |marks: &[bool], which: bool| -> Counts {
+                let spans = marks.iter().zip(&seen).filter(|(_, seen)| **seen == which);
+                spans.map(|(&marked, _)| of_marked(marked)).sum()
             };
             let mut row = vec![
                 counted.strict,
@@ -155,8 +175,12 @@ impl Context<'_> {
                 counted.token,
                 counted.character,
                 counted.intact,
-                seen,
-                unseen,
+                of_seen(&missed, true),
+                of_seen(&missed, false),
+                leaking.iter().copied().map(of_marked).sum(),
+                of_seen(&leaking, true),
+                of_seen(&leaking, false),
+                of_marked(false),
             ];
             for (grouping, sums) in groupings.iter().zip(&mut grouped) {
                 let counts = grouping.count(tokens, gold, predicted);
@@ -167,6 +191,9 @@ impl Context<'_> {
                     row.push(group.strict);
                 }
                 row.push(micro);
+            }
+            for grouping in &leak_groupings {
+                row.extend(grouping.marked(gold, &leaking));
             }
             matrix.push(&row);
         }
@@ -203,7 +230,7 @@ impl Context<'_> {
                 ),
                 documents: mean(strict.iter().copied()),
             },
-            leak: figures.leak(self.patients.named.is_some()),
+            leak: self.leak(&figures, leak_column),
             labels,
             categories,
             hipaa,
@@ -226,6 +253,26 @@ impl Context<'_> {
             system,
             strict,
             samples: figures.strict_f1(),
+        }
+    }
+
+    /// Returns what leaks. The columns by label begin at `column`, and those of identifiers follow.
+    fn leak(&self, figures: &Figures, column: usize) -> Leak {
+        Leak {
+            characters: Share {
+                exact: None,
+                ..figures.lost(CHARACTER)
+            },
+            documents: figures.lost(INTACT),
+            patients: self.patients.named.map(|_| figures.leaking_patients()),
+            spans: figures.leaks(LEAKS),
+            identifiers: (self.identifiers.as_ref())
+                .map(|kinds| figures.leak_groups(kinds, column + self.labels.names.len())),
+            labels: figures.leak_groups(&self.labels, column),
+            seen: self.training.is_some().then(|| SeenLeaks {
+                seen: figures.leaks(SEEN_LEAKS),
+                unseen: figures.leaks(UNSEEN_LEAKS),
+            }),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::report::{ErrorClass, ErrorKind, Estimate, Interval, Report, Shape, Test};
+use crate::report::{ErrorClass, ErrorKind, Estimate, Interval, Report, Shape, Share, Test};
 
 /// Formats a share in per cent with two decimals.
 pub fn percent(share: f64) -> String {
@@ -20,6 +20,33 @@ pub(crate) fn range(interval: Option<Interval>) -> String {
 /// notes.
 pub(crate) fn widest(estimate: &Estimate) -> Option<Interval> {
     estimate.by_patient.or(estimate.interval)
+}
+
+/// Formats leaks in 1,000 documents.
+pub(crate) fn per_thousand(estimate: &Estimate) -> String {
+    format!("{:.1}", estimate.value)
+}
+
+/// Formats their interval; a missing one as a dash.
+pub(crate) fn per_thousand_range(estimate: &Estimate) -> String {
+    widest(estimate).map_or_else(dash, |interval| {
+        format!("{:.1} to {:.1}", interval.low, interval.high)
+    })
+}
+
+/// Returns the documents without a leak, of those with PHI.
+pub(crate) fn clean(documents: &Share) -> String {
+    let clean = documents.of - documents.count;
+    let share = percent(1.0 - documents.share.value);
+    format!("{} of {}, {share} %", thousands(clean), thousands(documents.of))
+}
+
+/// Formats the exact interval of the documents without a leak.
+pub(crate) fn clean_range(documents: &Share) -> String {
+    range(documents.exact.map(|leaking| Interval {
+        low: 1.0 - leaking.high,
+        high: 1.0 - leaking.low,
+    }))
 }
 
 /// Formats a difference in points, with its sign.

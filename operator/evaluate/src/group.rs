@@ -43,6 +43,24 @@ impl Grouping {
         Self::new(labels.iter().map(letter).collect())
     }
 
+    /// Groups by direct identifiers and quasi-identifiers; labels that the set lacks count as direct.
+    pub(crate) fn identifiers(labels: &[String], set: &LabelSet) -> Self {
+        let kind = |label: &String| match set.by_name(label) {
+            Some(id) if !set.label(id).hipaa.is_direct() => "quasi".to_owned(),
+            _ => "direct".to_owned(),
+        };
+        Self::new(labels.iter().map(kind).collect())
+    }
+
+    /// Counts spans by group: a hit is one without the mark, a miss one with it.
+    pub(crate) fn marked(&self, items: &[Item], marks: &[bool]) -> Vec<Counts> {
+        let mut counts = vec![Counts::default(); self.names.len()];
+        for (item, &marked) in items.iter().zip(marks) {
+            counts[self.of[item.label]] += of_marked(marked);
+        }
+        counts
+    }
+
     fn new(names_by_label: Vec<String>) -> Self {
         let names: Vec<String> = names_by_label
             .iter()
@@ -96,6 +114,15 @@ fn run(items: &[Item], group: usize) -> &[Item] {
     let start = items.partition_point(|item| item.label < group);
     let end = items.partition_point(|item| item.label <= group);
     &items[start..end]
+}
+
+/// Returns the count of one span: a hit without the mark, a miss with it.
+pub(crate) fn of_marked(marked: bool) -> Counts {
+    Counts {
+        hits: u64::from(!marked),
+        spurious: 0,
+        missed: u64::from(marked),
+    }
 }
 
 /// One group's counts.

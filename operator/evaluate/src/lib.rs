@@ -6,6 +6,7 @@
 //!
 //! Invariant: note text appears only in the page's contexts, and there only if the caller allows it.
 
+mod binomial;
 mod bootstrap;
 mod chart;
 mod error;
@@ -29,8 +30,8 @@ pub use evaluate::{Options, evaluate};
 pub use html::{PageOptions, page};
 pub use report::{
     Cell, Comparison, DocumentScore, ErrorCase, ErrorClass, ErrorKind, Errors, Estimate, Group, Groups,
-    Interval, LabelErrors, Leak, Macro, Measures, Method, Pointed, Ratios, Report, Score, Seen, Settings,
-    Shape, Share, System, Test,
+    Interval, LabelErrors, Leak, LeakGroup, Leaks, Macro, Measures, Method, Pointed, Ratios, Report, Score,
+    Seen, SeenLeaks, Settings, Shape, Share, System, Test,
 };
 pub use significance::{approximate_randomisation, paired_t_test, wilcoxon};
 

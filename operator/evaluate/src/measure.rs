@@ -20,7 +20,7 @@ pub(crate) struct Counted {
 
 impl Counted {
     pub(crate) fn new(text: &str, tokens: &[Span], gold: &[Item], predicted: &[Item]) -> Self {
-        let (character, leaks) = characters(text, gold, predicted);
+        let leaks = leaking(text, gold, predicted).contains(&true);
         let tokens_of = |items: &[Item]| covered_tokens(tokens, items.iter().map(|item| item.span));
         let has_phi = u64::from(!gold.is_empty());
         Self {
@@ -28,7 +28,7 @@ impl Counted {
             span: sets(&spans(gold), &spans(predicted)),
             relaxed: relaxed(gold, predicted),
             token: sets(&tokens_of(gold), &tokens_of(predicted)),
-            character,
+            character: characters(text, gold, predicted),
             intact: Counts {
                 hits: has_phi - u64::from(leaks),
                 spurious: 0,
@@ -115,9 +115,21 @@ fn spans(items: &[Item]) -> Vec<Span> {
     spans
 }
 
-/// Counts code points covered by any span, whatever its label, and returns whether a letter or digit of gold
-/// is uncovered.
-fn characters(text: &str, gold: &[Item], predicted: &[Item]) -> (Counts, bool) {
+/// Returns for each gold span whether a letter or digit of it is uncovered.
+pub(crate) fn leaking(text: &str, gold: &[Item], predicted: &[Item]) -> Vec<bool> {
+    let mut covered = vec![false; text.len()];
+    for item in predicted {
+        covered[item.span.start()..item.span.end()].fill(true);
+    }
+    let leaks = |item: &Item| {
+        let mut characters = item.span.of(text).char_indices();
+        characters.any(|(at, character)| character.is_alphanumeric() && !covered[item.span.start() + at])
+    };
+    gold.iter().map(leaks).collect()
+}
+
+/// Counts code points covered by any span, whatever its label.
+fn characters(text: &str, gold: &[Item], predicted: &[Item]) -> Counts {
     const GOLD: u8 = 1;
     const PREDICTED: u8 = 2;
     let mut painted = vec![0u8; text.len()];
@@ -128,19 +140,16 @@ fn characters(text: &str, gold: &[Item], predicted: &[Item]) -> (Counts, bool) {
             }
         }
     }
-    let (mut counts, mut leaks) = (Counts::default(), false);
-    for (at, character) in text.char_indices() {
+    let mut counts = Counts::default();
+    for (at, _) in text.char_indices() {
         match painted[at] {
-            GOLD => {
-                counts.missed += 1;
-                leaks |= character.is_alphanumeric();
-            }
+            GOLD => counts.missed += 1,
             PREDICTED => counts.spurious += 1,
             0 => {}
             _ => counts.hits += 1,
         }
     }
-    (counts, leaks)
+    counts
 }
 
 #[cfg(test)]

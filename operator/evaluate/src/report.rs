@@ -1,10 +1,14 @@
 //! The result of an evaluation. Serialised, these structs are the JSON format `lethe-evaluation`, version 1:
 //! new fields may appear, but no field is renamed or changes its meaning without a higher version.
 //!
-//! Shares and scores range from 0 to 1. Reports hold only numbers, names, ids and byte offsets, never note
+//! Shares and scores range from 0 to 1, and rates are per 1,000 documents. Reports hold only numbers, names, ids and byte offsets, never note
 //! text.
 
+mod leak;
+
 use serde::{Deserialize, Serialize};
+
+pub use leak::{Leak, LeakGroup, Leaks, SeenLeaks};
 
 /// The evaluation of systems against gold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -134,18 +138,9 @@ pub struct Share {
     pub of: u64,
     /// `count / of`; 0 if `of` is 0.
     pub share: Estimate,
-}
-
-/// Gold that no prediction of any label covers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Leak {
-    /// Code points of gold.
-    pub characters: Share,
-    /// Documents with an uncovered letter or digit of gold, among documents with PHI.
-    pub documents: Share,
-    /// Patients with such a document, among patients with PHI, if gold names patients. A document without a
-    /// patient counts as a patient of its own. `by_patient` is the interval.
-    pub patients: Option<Share>,
+    /// The exact 95 % interval of the share, as if each of the whole were independent (Clopper and Pearson 1934). `None`
+    /// for characters, which are not, and if `of` is 0.
+    pub exact: Option<Interval>,
 }
 
 /// Labels that are scored together: one label, one category, one HIPAA identifier. Labels are mapped before

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use lethe_corpus::{Counts, Document};
 
-use crate::bootstrap::{Matrix, Samples};
+use crate::binomial::exact;
+use crate::bootstrap::{Matrix, Samples, interval};
 use crate::evaluate::Options;
 use crate::group::{Grouped, Grouping};
 use crate::measure::f_beta;
-use crate::report::{Estimate, Group, Groups, Leak, Ratios, Score, Share};
+use crate::report::{Estimate, Group, Groups, LeakGroup, Leaks, Ratios, Score, Share};
 
 /// Columns of the resampled matrix; the strict counts of labels, categories and identifiers follow.
 pub(crate) const STRICT: usize = 0;
@@ -19,7 +20,13 @@ pub(crate) const CHARACTER: usize = 4;
 pub(crate) const INTACT: usize = 5;
 pub(crate) const SEEN: usize = 6;
 pub(crate) const UNSEEN: usize = 7;
-pub(crate) const FIXED: usize = 8;
+/// Leaking spans: of all, of those in training, of the others. A miss leaks.
+pub(crate) const LEAKS: usize = 8;
+pub(crate) const SEEN_LEAKS: usize = 9;
+pub(crate) const UNSEEN_LEAKS: usize = 10;
+/// A hit for each document.
+pub(crate) const DOCUMENT: usize = 11;
+pub(crate) const FIXED: usize = 12;
 
 /// The patients of documents.
 pub(crate) struct Patients {
@@ -126,36 +133,66 @@ impl Figures {
             share: self.estimate(column, |counts| {
                 (counts.hits + counts.missed > 0, counts.recall())
             }),
+            exact: exact(counts.hits, counts.hits + counts.missed),
         }
     }
 
     /// Returns the share of gold that was missed.
-    fn lost(&self, column: usize) -> Share {
+    pub(crate) fn lost(&self, column: usize) -> Share {
         let counts = self.total[column];
         Share {
             count: counts.missed,
             of: counts.hits + counts.missed,
             share: self.estimate(column, |counts| (counts.hits + counts.missed > 0, lost(counts))),
+            exact: exact(counts.missed, counts.hits + counts.missed),
         }
     }
 
-    pub(crate) fn leak(&self, with_patients: bool) -> Leak {
+    /// Returns the share of patients with a leak.
+    pub(crate) fn leaking_patients(&self) -> Share {
         let (counts, samples) = &self.intact;
-        Leak {
-            characters: self.lost(CHARACTER),
-            documents: self.lost(INTACT),
-            patients: with_patients.then(|| Share {
-                count: counts.missed,
-                of: counts.hits + counts.missed,
-                share: Estimate {
-                    value: lost(*counts),
-                    interval: None,
-                    by_patient: samples.interval(0, |counts| {
-                        (counts.hits + counts.missed > 0).then(|| lost(counts))
-                    }),
-                },
-            }),
+        let gold = counts.hits + counts.missed;
+        Share {
+            count: counts.missed,
+            of: gold,
+            share: Estimate {
+                value: lost(*counts),
+                interval: None,
+                by_patient: samples.interval(0, |counts| {
+                    (counts.hits + counts.missed > 0).then(|| lost(counts))
+                }),
+            },
+            exact: exact(counts.missed, gold),
         }
+    }
+
+    /// Returns the leaks that a column counts.
+    pub(crate) fn leaks(&self, column: usize) -> Leaks {
+        let per_thousand = |(leaks, documents): (Counts, Counts)| {
+            (documents.hits > 0).then(|| 1000.0 * leaks.missed as f64 / documents.hits as f64)
+        };
+        let over = |samples: &Samples| {
+            let both = samples.column(column).zip(samples.column(DOCUMENT));
+            interval(both.filter_map(per_thousand).collect())
+        };
+        Leaks {
+            spans: self.lost(column),
+            per_thousand: Estimate {
+                value: per_thousand((self.total[column], self.total[DOCUMENT])).unwrap_or(0.0),
+                interval: over(&self.documents),
+                by_patient: self.patients.as_ref().and_then(over),
+            },
+        }
+    }
+
+    /// Returns the leaks of each group that gold has; their columns begin at `column`.
+    pub(crate) fn leak_groups(&self, grouping: &Grouping, column: usize) -> Vec<LeakGroup> {
+        let group = |(i, name): (usize, &String)| LeakGroup {
+            name: name.clone(),
+            leaks: self.leaks(column + i),
+        };
+        let groups = grouping.names.iter().enumerate().map(group);
+        groups.filter(|group| group.leaks.spans.of > 0).collect()
     }
 
     /// Returns a grouping's figures; its strict counts begin at `column` and end with their sum.

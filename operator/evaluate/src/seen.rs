@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use lethe_core::Span;
-use lethe_corpus::{Counts, Document};
+use lethe_corpus::Document;
 
 use crate::EvaluateError;
 use crate::input::{Input, Item, check};
@@ -24,25 +24,13 @@ impl Training {
         Ok(Self(marked))
     }
 
-    /// Returns one document's recall counts of seen and of unseen spans.
-    pub(crate) fn count(&self, input: &Input<'_>, at: usize, predicted: &[Item]) -> (Counts, Counts) {
-        let (mut seen, mut unseen) = (Counts::default(), Counts::default());
-        for item in &input.gold[at] {
-            let key = (
-                input.labels[item.label].clone(),
-                words(&input.documents[at].text, item.span),
-            );
-            let counts = if self.0.contains(&key) {
-                &mut seen
-            } else {
-                &mut unseen
-            };
-            match predicted.binary_search(item) {
-                Ok(_) => counts.hits += 1,
-                Err(_) => counts.missed += 1,
-            }
-        }
-        (seen, unseen)
+    /// Returns for each gold span of a document whether training has it.
+    pub(crate) fn has(&self, input: &Input<'_>, at: usize) -> Vec<bool> {
+        let has = |item: &Item| {
+            let text = words(&input.documents[at].text, item.span);
+            self.0.contains(&(input.labels[item.label].clone(), text))
+        };
+        input.gold[at].iter().map(has).collect()
     }
 }
 
@@ -83,8 +71,6 @@ mod tests {
         let gold = [document("Eva\nRíos Lugo", &[(0, 9, "NAME"), (10, 14, "NAME")])];
         let systems = [("rules".to_owned(), vec![document("", &[(0, 9, "NAME")])])];
         let input = Input::new(&gold, &systems).unwrap();
-        let (seen, unseen) = training.count(&input, 0, &input.systems[0].marks[0]);
-        assert_eq!((seen.hits, seen.missed), (1, 0));
-        assert_eq!((unseen.hits, unseen.missed), (0, 1));
+        assert_eq!(training.has(&input, 0), [true, false]);
     }
 }

@@ -1,10 +1,12 @@
 //! The report as plain text for a terminal of 100 columns.
 
+mod leaks;
+
 use crate::figure::{
     across, counted, f_name, hipaa_name, kind, p_value, percent, points, points_range, range, thousands,
     widest,
 };
-use crate::report::{Groups, Interval, Report, Share, System};
+use crate::report::{Groups, Interval, Report, System};
 
 const WIDTH: usize = 100;
 /// The width of names where other columns need the space.
@@ -53,6 +55,7 @@ impl Report {
                 let title = title("HIPAA identifier (45 CFR 164.514(b)(2)(i))");
                 groups(&mut out, &title, "identifier", hipaa, hipaa_name);
             }
+            leaks::by_label(&mut out, system);
             frequent(&mut out, system);
         }
         out
@@ -148,32 +151,6 @@ impl Report {
             grid.row(row);
         }
         grid.write(out, "F1 by measure (token and character: PHI or not)");
-    }
-
-    fn leaks(&self, out: &mut String) {
-        let part = |share: &Share| format!("{} % of {}", percent(share.share.value), thousands(share.of));
-        let share = |share: &Share| {
-            format!(
-                "{} of {}, {} %",
-                thousands(share.count),
-                thousands(share.of),
-                percent(share.share.value)
-            )
-        };
-        let mut grid = Grid::new(&["system", "characters of gold", "documents", "patients"]);
-        for system in &self.systems {
-            grid.row(vec![
-                cut(&system.name, NAME),
-                part(&system.leak.characters),
-                share(&system.leak.documents),
-                system
-                    .leak
-                    .patients
-                    .as_ref()
-                    .map_or_else(|| "-".to_owned(), share),
-            ]);
-        }
-        grid.write(out, "Leaks (gold that no prediction covers)");
     }
 
     fn errors(&self, out: &mut String) {

@@ -3,6 +3,7 @@
 //! which a test relies on.
 
 pub(crate) mod context;
+mod leaks;
 pub(crate) mod markup;
 mod plot;
 mod system;
@@ -15,7 +16,7 @@ use self::markup::{CellOf, cell, classed, escape, table};
 use crate::figure::{
     across, counted, f_name, p_value, percent, points, points_range, range, thousands, widest,
 };
-use crate::report::{Report, Share, System};
+use crate::report::{Report, System};
 
 /// Options of the page.
 #[derive(Clone, Debug)]
@@ -203,36 +204,7 @@ fn overview(out: &mut String, report: &Report) {
         "Macro by document",
     ];
     out.push_str(&table(&names, report.systems.iter().map(row).collect()));
-    out.push_str("<h3>Leaks</h3>\n");
-    let share = |share: &Share| {
-        cell(format!(
-            "{} of {} ({} %)",
-            thousands(share.count),
-            thousands(share.of),
-            percent(share.share.value)
-        ))
-    };
-    let row = |system: &System| {
-        let leak = &system.leak;
-        let mut row = vec![
-            cell(&system.name),
-            share(&leak.characters),
-            share(&leak.documents),
-        ];
-        row.push(cell(range(widest(&leak.documents.share))));
-        row.extend(leak.patients.iter().map(share));
-        row
-    };
-    let mut names = vec![
-        "System",
-        "Gold characters not covered",
-        "Documents with a leak",
-        "95 % interval",
-    ];
-    if report.patients.is_some() {
-        names.push("Patients with a leak");
-    }
-    out.push_str(&table(&names, report.systems.iter().map(row).collect()));
+    leaks::leaks(out, report);
     let seen = report
         .systems
         .iter()

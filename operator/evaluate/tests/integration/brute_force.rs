@@ -148,6 +148,24 @@ proptest! {
         }
         prop_assert_eq!(system.leak.documents.count, leaking);
 
+        let leaks_of = |label: Option<&str>| -> u64 {
+            let of_document = |document: &Document| {
+                let guess = found(predicted, &document.id).map(|found| bytes(&triples(found))).unwrap_or_default();
+                let open = |(_, start, end): &Triple| {
+                    let mut characters = document.text.get(*start..*end).unwrap_or_default().char_indices();
+                    characters.any(|(at, c)| c.is_alphanumeric() && !guess.contains(&(start + at)))
+                };
+                let marks = triples(document).into_iter().filter(|mark| label.is_none_or(|label| mark.0 == label));
+                marks.filter(open).count() as u64
+            };
+            gold.iter().map(of_document).sum()
+        };
+        prop_assert_eq!(system.leak.spans.spans.count, leaks_of(None));
+        prop_assert_eq!(system.leak.spans.per_thousand.value, 1000.0 * leaks_of(None) as f64 / gold.len() as f64);
+        for group in &system.leak.labels {
+            prop_assert_eq!(group.leaks.spans.count, leaks_of(Some(&group.name)));
+        }
+
         for label in ["NAME", "CITY", "DATE"] {
             let counts = brute(&gold, predicted, |_, marks| {
                 marks.iter().filter(|mark| mark.0 == label).cloned().collect::<BTreeSet<_>>()

@@ -100,6 +100,43 @@ fn a_leak_is_counted_by_character_document_and_patient() {
 }
 
 #[test]
+fn leaking_spans_are_counted_by_kind_of_identifier_by_label_and_by_what_training_has() {
+    let (set, training) = (LabelSet::i2b2_2014(), [gold().remove(0)]);
+    let report = report(&Options {
+        labels: Some(&set),
+        training: Some(&training),
+        ..Options::default()
+    });
+    let leak = &report.systems[0].leak;
+    let count = |leaks: &lethe_evaluate::Leaks| (leaks.spans.count, leaks.spans.of);
+    // A date of the second document, and a name and a town of the fourth.
+    assert_eq!(count(&leak.spans), (3, 7));
+    assert_eq!(leak.spans.per_thousand.value, 750.0);
+    let named = |groups: &[lethe_evaluate::LeakGroup]| -> Vec<(String, (u64, u64))> {
+        let one = |group: &lethe_evaluate::LeakGroup| (group.name.clone(), count(&group.leaks));
+        groups.iter().map(one).collect()
+    };
+    let kinds = named(leak.identifiers.as_ref().unwrap());
+    assert_eq!(
+        kinds,
+        [("direct".to_owned(), (1, 4)), ("quasi".to_owned(), (2, 3))]
+    );
+    let labels = named(&leak.labels);
+    let of_label = |name: &str| labels.iter().find(|group| group.0 == name).unwrap().1;
+    assert_eq!((of_label("DATE"), of_label("CITY")), ((1, 1), (1, 2)));
+    let seen = leak.seen.as_ref().unwrap();
+    assert_eq!(count(&seen.seen).1 + count(&seen.unseen).1, 7);
+    assert_eq!(count(&seen.seen).0 + count(&seen.unseen).0, 3);
+    // Of three documents with PHI two leak.
+    let exact = leak.documents.exact.unwrap();
+    assert!(
+        (exact.low - 0.0943).abs() < 5e-4 && (exact.high - 0.9916).abs() < 5e-4,
+        "{exact:?}"
+    );
+    assert_eq!(leak.characters.exact, None);
+}
+
+#[test]
 fn categories_forgive_a_doctor_taken_for_a_patient() {
     let set = LabelSet::i2b2_2014();
     let report = report(&Options {
