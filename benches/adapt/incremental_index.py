@@ -22,6 +22,14 @@ before it is learnt.
 """
 
 
+DISTRIBUTION = """The gain of the mixture's mean F1 over the better of the two learners, in points, at the increments of all studies. The better
+learner is the one that is better at that increment, which nobody knows beforehand.
+"""
+TEST = """Increments of a study follow from each other and are no independent cases, so the test is over the studies' mean gains
+(Wilcoxon's signed ranks, exact, two-sided). Three data sets occur in several studies.
+"""
+
+
 def percent(share):
     return f"{100 * share:.2f}"
 
@@ -36,6 +44,52 @@ def p(test):
     if value is None:
         return "-"
     return "<0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def quantile(ascending, share):
+    at = share * (len(ascending) - 1)
+    low = int(at)
+    high = min(low + 1, len(ascending) - 1)
+    return ascending[low] + (at - low) * (ascending[high] - ascending[low])
+
+
+def signed_rank(values):
+    """Returns the exact two-sided p of Wilcoxon's signed-rank test against no difference, by all signs of the ranks."""
+    ranks = sorted((abs(value), value > 0) for value in values if value)
+    mean_ranks = [
+        sum(at for at, other in enumerate(ranks, 1) if other[0] == one[0]) / sum(other[0] == one[0] for other in ranks) for one in ranks
+    ]
+    whole = sum(mean_ranks)
+    extreme = abs(2 * sum(rank for rank, (_, positive) in zip(mean_ranks, ranks) if positive) - whole)
+    sums = [0.0]
+    for rank in mean_ranks:
+        sums = [value + sign * rank for value in sums for sign in (1, -1)]
+    return sum(abs(value) >= extreme - 1e-9 for value in sums) / len(sums)
+
+
+def gains(studies, ways):
+    """Yields, for each way of estimating the weight, the gain over the better learner by study and increment."""
+    for at, way in enumerate(ways):
+        by_study = {
+            name: [one["mixture"][at]["mean"] - max(one["first"]["mean"], one["second"]["mean"]) for one in study["increments"]]
+            for name, study in studies.items()
+        }
+        yield way, by_study
+
+
+def distribution(studies, ways):
+    """Returns the table of all increments, and that of the test over studies."""
+    rows, tests = [], []
+    for way, by_study in gains(studies, ways):
+        each = sorted(100 * gain for study in by_study.values() for gain in study)
+        at_least = sum(gain >= 0 for gain in each)
+        shares = [f"{quantile(each, share):+.2f}" for share in (0, 0.1, 0.25, 0.5, 0.75, 0.9, 1)]
+        rows.append([way, f"{at_least} of {len(each)}", f"{sum(each) / len(each):+.2f}", *shares])
+        means = [100 * sum(study) / len(study) for study in by_study.values()]
+        better = sum(mean > 0 for mean in means)
+        tests.append([way, f"{better} of {len(means)}", f"{quantile(sorted(means), 0.5):+.2f}", f"{signed_rank(means):.3f}"])
+    head = ["weight by", "at least the better", "mean", "least", "10 %", "25 %", "median", "75 %", "90 %", "most"]
+    return table(head, rows) + "\n" + TEST + "\n" + table(["weight by", "studies with a mean gain", "median of the means", "p"], tests)
 
 
 def table(head, rows):
@@ -75,6 +129,9 @@ def main(folder):
             f"[{name}]({name}/README.md)", f"{study['repeats']}", f"{study['batch']}", f"{first['after']} to {last['after']}",
             *figures, "; ".join(crossings) or "none",
         ])
+    out.append("## The gain over all increments\n")
+    out.append(DISTRIBUTION)
+    out.append(distribution(studies, ways))
     out.append("## Curves\n")
     out.append("F1 of the model, of naive Bayes, and of the mixture (Brier, all batches).\n")
     out.append(table(
