@@ -7,16 +7,17 @@ mod starts;
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use bytemuck::Zeroable;
 use fst::raw::Fst;
+use lethe_core::Caches;
 
 use crate::entry::{Entry, EntryId};
 use crate::joint::begins_alike;
 use crate::key::{Key, SEPARATOR};
 use crate::list::{ListId, ListInfo, ListSet};
-use crate::matcher::{Cache, Matcher};
+use crate::matcher::{Matcher, WordCache};
 use crate::near::NearIndex;
 use crate::read::LoadError;
 use crate::source::Role;
@@ -48,7 +49,7 @@ pub struct Dictionary {
     numbered: ListSet,
     distance1: ListSet,
     /// Word caches between uses, so that a matcher starts warm.
-    pool: Mutex<Vec<Cache>>,
+    caches: Caches<WordCache>,
 }
 
 #[derive(Clone, Copy)]
@@ -212,15 +213,12 @@ impl Dictionary {
 
     /// Returns a matcher over this dictionary. It caches words: reuse it for as many notes as possible.
     pub fn matcher(&self) -> Matcher<'_> {
-        let cache = self.pool.lock().map(|mut pool| pool.pop()).unwrap_or_default();
-        Matcher::new(self, cache.unwrap_or_default())
+        Matcher::new(self, self.caches.take())
     }
 
-    /// Takes back a matcher's cache.
-    pub(crate) fn give_back(&self, cache: Cache) {
-        if let Ok(mut pool) = self.pool.lock() {
-            pool.push(cache);
-        }
+    /// Returns the bytes of memory that the caches of matchers take.
+    pub fn cache_bytes(&self) -> usize {
+        self.caches.bytes()
     }
 
     pub(crate) const fn distance1(&self) -> ListSet {

@@ -7,13 +7,13 @@ mod cache;
 
 use std::ops::Range;
 
-use lethe_core::{NoteView, Span, TokenKind};
+use lethe_core::{NoteView, Span, TakenCache, TokenKind};
 
 use crate::dictionary::{At, Dictionary, NONE};
 use crate::entry::Entry;
 use crate::joint::is_written;
 use crate::list::ListSet;
-pub(crate) use cache::Cache;
+pub(crate) use cache::WordCache;
 use cache::{
     ALL_SLOTS, LONG, NO_KEY, NOTHING, SINGLE, SLOTS, STEPS, Slot, State, Step, UNLISTED, UNSOUGHT, Way,
     may_be_near, place_of, short_key,
@@ -45,11 +45,11 @@ pub struct SlotKey {
 /// [`Dictionary::matcher`].
 pub struct Matcher<'d> {
     dictionary: &'d Dictionary,
-    cache: Cache,
+    cache: TakenCache<'d, WordCache>,
 }
 
 impl<'d> Matcher<'d> {
-    pub(crate) fn new(dictionary: &'d Dictionary, mut cache: Cache) -> Self {
+    pub(crate) fn new(dictionary: &'d Dictionary, mut cache: TakenCache<'d, WordCache>) -> Self {
         if cache.words.is_empty() {
             // A slot with the key 0 is filled before it is read. Zeros come from the system page by page as
             // they are touched, and a short note touches few.
@@ -364,12 +364,6 @@ fn longest<'d>(best: &mut Option<Match<'d>>) -> impl FnMut(Match<'d>) {
         if best.is_none_or(|best| (this.last, best.distance) > (best.last, this.distance)) {
             *best = Some(this);
         }
-    }
-}
-
-impl Drop for Matcher<'_> {
-    fn drop(&mut self) {
-        self.dictionary.give_back(std::mem::take(&mut self.cache));
     }
 }
 

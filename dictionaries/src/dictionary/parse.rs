@@ -1,8 +1,7 @@
 //! Parses a dictionary file and checks all references within it.
 
-use std::sync::Mutex;
-
 use fst::raw::Fst;
+use lethe_core::Caches;
 
 use super::{Dictionary, Forms, Numbers, Record, Starts};
 use crate::list::{ListId, ListInfo, ListSet};
@@ -69,7 +68,7 @@ impl Dictionary {
             near: NearIndex::new(near_words),
             near_nodes: vec![],
             digest,
-            pool: Mutex::default(),
+            caches: Caches::default(),
         };
         made.starts = Starts::new(made.root(), |at, byte| made.step(at, byte), |at| made.classes(at));
         let after = |prefix: &String| {

@@ -1,7 +1,7 @@
 //! The cache of a matcher: the results of single words, and of a further word within a key.
 
 use bytemuck::Zeroable;
-use lethe_core::{NoteView, TokenKind};
+use lethe_core::{Cache, NoteView, TokenKind, vec_bytes};
 
 use crate::dictionary::{At, Dictionary, NONE, OUTSIDE, class};
 use crate::joint::next_word;
@@ -31,9 +31,15 @@ pub(super) const UNSOUGHT: u32 = NONE - 1;
 
 /// Cached words and steps. Contains note text: never printed, never written.
 #[derive(Default)]
-pub(crate) struct Cache {
+pub(crate) struct WordCache {
     pub(super) words: Vec<Slot>,
     pub(super) steps: Vec<Step>,
+}
+
+impl Cache for WordCache {
+    fn bytes(&self) -> usize {
+        vec_bytes(&self.words) + vec_bytes(&self.steps)
+    }
 }
 
 /// The position of the automaton after some words, and what can follow.

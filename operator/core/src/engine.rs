@@ -132,6 +132,18 @@ impl Engine {
             .collect()
     }
 
+    /// Returns the name and the bytes of the caches of each member that has some.
+    pub fn cache_bytes(&self) -> Vec<(String, usize)> {
+        let named = self.names.iter().zip(self.taggers());
+        let held = named.map(|(name, member)| (name.clone(), member.cache_bytes()));
+        held.filter(|&(_, bytes)| bytes > 0).collect()
+    }
+
+    /// Returns the bytes of all members' caches.
+    pub fn all_cache_bytes(&self) -> usize {
+        self.taggers().map(|member| member.cache_bytes()).sum()
+    }
+
     /// Starts and tries what members need outside of the program ([`Tagger::prepare`]). Returns a line for each
     /// such member.
     ///

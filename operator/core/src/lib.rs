@@ -7,6 +7,7 @@
 mod annotation;
 mod audit;
 mod batch;
+mod caches;
 mod column;
 mod combine;
 mod decision;
@@ -46,6 +47,7 @@ mod vote_spec;
 pub use annotation::{Annotation, AnnotationError, Annotations, Collector};
 pub use audit::AuditBatch;
 pub use batch::{AuthoredAt, BatchError, NoteBatch, NoteView, RowKind, Tokens};
+pub use caches::{Cache, Caches, TakenCache, vec_bytes};
 pub use column::Column;
 pub use combine::Combine;
 pub use decision::{DecidingRule, Decision, MemberSet, OverruledSpan};

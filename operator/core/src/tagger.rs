@@ -78,6 +78,12 @@ pub trait Tagger: Send + Sync {
     fn lookups(&self) -> Option<Lookups> {
         None
     }
+
+    /// Returns the bytes of memory that its caches take now ([`Caches`](crate::Caches)). 0, the default, for a member
+    /// that keeps nothing between batches.
+    fn cache_bytes(&self) -> usize {
+        0
+    }
 }
 
 /// Hits and misses of the values that a member keeps between batches. Both only grow.

@@ -22,6 +22,11 @@ impl Buffer {
         buffer
     }
 
+    /// Returns the bytes of memory that it takes, of which it may use a part.
+    pub const fn bytes(&self) -> usize {
+        self.lines.capacity() * size_of::<Line>()
+    }
+
     /// Makes it `len` zeros long; keeps its memory.
     pub fn reset(&mut self, len: usize) {
         self.len = 0;

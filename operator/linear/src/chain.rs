@@ -6,6 +6,8 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
+use lethe_core::vec_bytes;
+
 use crate::states::FORBIDDEN;
 use crate::{States, kernel};
 
@@ -105,6 +107,22 @@ pub struct Scratch {
     exact: exact::Exact,
     /// Whether the sums are those of `exact`.
     by_exact: bool,
+}
+
+impl Scratch {
+    /// Returns the bytes of memory that it takes, those of rare exact sums aside.
+    pub(crate) fn bytes(&self) -> usize {
+        let rows = [
+            &self.before,
+            &self.now,
+            &self.factors,
+            &self.forward,
+            &self.passed,
+            &self.marginals,
+            &self.first,
+        ];
+        rows.into_iter().map(vec_bytes).sum::<usize>() + vec_bytes(&self.from) + vec_bytes(&self.back)
+    }
 }
 
 impl Chain {

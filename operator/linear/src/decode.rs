@@ -3,9 +3,8 @@
 mod windows;
 
 use std::ops::Range;
-use std::sync::Mutex;
 
-use lethe_core::NoteBatch;
+use lethe_core::{Caches, NoteBatch, vec_bytes};
 use lethe_corpus::{Counts, Document, Mark};
 use lethe_learn::Spanned;
 
@@ -41,7 +40,7 @@ pub struct Decoder {
     soft: Chain,
     greedy: Option<Greedy>,
     window: usize,
-    pool: Mutex<Vec<Memory>>,
+    memories: Caches<Memory>,
 }
 
 /// Buffers that one thread reuses between batches.
@@ -58,6 +57,13 @@ struct Memory {
     long: windows::Long,
 }
 
+impl lethe_core::Cache for Memory {
+    fn bytes(&self) -> usize {
+        let numbers = vec_bytes(&self.scores) + vec_bytes(&self.soft);
+        self.cache.bytes() + self.scratch.bytes() + numbers + self.long.bytes()
+    }
+}
+
 impl Decoder {
     /// Prepares a model for decoding.
     pub fn new(model: Model) -> Self {
@@ -67,7 +73,7 @@ impl Decoder {
             greedy: (model.form() == Form::Greedy).then(|| Greedy::new(&model)),
             model,
             window: WINDOW,
-            pool: Mutex::default(),
+            memories: Caches::default(),
         }
     }
 
@@ -81,13 +87,12 @@ impl Decoder {
     }
 
     fn with_memory<T>(&self, work: impl FnOnce(&mut Memory) -> T) -> T {
-        let taken = self.pool.lock().map(|mut pool| pool.pop());
-        let mut memory = taken.unwrap_or_default().unwrap_or_default();
-        let done = work(&mut memory);
-        if let Ok(mut pool) = self.pool.lock() {
-            pool.push(memory);
-        }
-        done
+        work(&mut self.memories.take())
+    }
+
+    /// Returns the bytes of memory that its caches take.
+    pub(crate) fn cache_bytes(&self) -> usize {
+        self.memories.bytes()
     }
 
     /// Returns the spans of each row with their scores, 0 to 1. The columns must have the views that the

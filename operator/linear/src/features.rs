@@ -20,9 +20,9 @@ mod windows;
 mod words;
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use lethe_core::NoteBatch;
+use lethe_core::{Cache, Caches, NoteBatch};
 use lethe_dictionaries::Dictionary;
 use lethe_learn::POS_FILE;
 use serde::{Deserialize, Serialize};
@@ -130,7 +130,7 @@ impl FeatureConfig {
             dictionary: Arc::clone(dictionary),
             tagger,
             config: self.clone(),
-            pool: Mutex::default(),
+            caches: Caches::default(),
         })
     }
 
@@ -154,7 +154,7 @@ pub struct Extractor {
     tagger: Option<Arc<PosTagger>>,
     key: u64,
     /// Caches that threads reuse between batches. They hold hashes of note text, and are never printed.
-    pool: Mutex<Vec<Scratch>>,
+    caches: Caches<Scratch>,
 }
 
 /// The cache of one thread, so that most words are looked up and not computed.
@@ -165,6 +165,13 @@ struct Scratch {
     read: Read,
     hits: Hits,
     document: Document,
+}
+
+impl Cache for Scratch {
+    fn bytes(&self) -> usize {
+        let interners: usize = self.interners.iter().map(Interner::bytes).sum();
+        self.words.bytes() + interners + self.read.bytes() + self.document.bytes()
+    }
 }
 
 impl Extractor {
@@ -186,22 +193,12 @@ impl Extractor {
 
     /// Returns the columns of a batch. The same note has the same features in every batch.
     pub fn columns(&self, batch: &NoteBatch) -> Columns {
-        let mut scratch = self.take();
-        let columns = self.extract(batch, &mut scratch);
-        self.give_back(scratch);
-        columns
+        self.extract(batch, &mut self.caches.take())
     }
 
-    /// Takes a thread's cache from the pool.
-    fn take(&self) -> Scratch {
-        let taken = self.pool.lock().map(|mut pool| pool.pop());
-        taken.unwrap_or_default().unwrap_or_default()
-    }
-
-    fn give_back(&self, scratch: Scratch) {
-        if let Ok(mut pool) = self.pool.lock() {
-            pool.push(scratch);
-        }
+    /// Returns the bytes of memory that its caches take.
+    pub(crate) fn cache_bytes(&self) -> usize {
+        self.caches.bytes()
     }
 
     /// Returns the lists for look-ups of words.

@@ -301,6 +301,10 @@ impl Tagger for LinearMember {
     fn is_trained_on(&self, label: LabelId) -> bool {
         self.labels.contains(label)
     }
+
+    fn cache_bytes(&self) -> usize {
+        self.extractor.cache_bytes() + self.decoder.cache_bytes()
+    }
 }
 
 impl LinearMember {

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 pub(crate) use cache::Cache;
 use cache::ZERO;
+use lethe_core::vec_bytes;
 
 use crate::kernel::{self, Rows};
 use crate::model::{Lookup, Model, Place};
@@ -57,6 +58,12 @@ struct Ahead {
 }
 
 impl Ahead {
+    /// Returns the bytes of memory that it takes.
+    fn bytes(&self) -> usize {
+        let numbers = vec_bytes(&self.rows) + vec_bytes(&self.dense);
+        numbers + vec_bytes(&self.hashes) + vec_bytes(&self.places)
+    }
+
     /// Appends the hashes of a type's features, and prefetches the part of the filter for each.
     fn hash(&mut self, weights: &Lookup, features: &[u64], view: usize) {
         // 0 marks the absence of a feature.

@@ -47,6 +47,14 @@ pub struct Trace {
     pub bytes: Vec<u8>,
 }
 
+impl Trace {
+    /// Returns the bytes of memory that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let buffers = self.gates.iter().chain(&self.cells).chain([&self.hidden]);
+        buffers.map(Buffer::bytes).sum::<usize>() + self.bytes.capacity()
+    }
+}
+
 impl BiLstm {
     /// Packs the weights of the two directions, forward first.
     pub fn new(isa: Isa, hidden: usize, weights: [Weights<'_>; 2]) -> Self {

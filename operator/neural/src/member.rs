@@ -1,11 +1,11 @@
 //! The member that runs a recurrent network.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, PoisonError};
 
-use lethe_core::{Annotations, Collector, LabelId, Lookups, NoteBatch, NoteView, TagError, Tagger};
+use lethe_core::{Annotations, Caches, Collector, LabelId, Lookups, NoteBatch, NoteView, TagError, Tagger};
 use lethe_dictionaries::{Dictionary, UnknownList};
 use lethe_kernel::Isa;
 use lethe_learn::{LabelMap, Marginals, Spans, TagSet};
@@ -28,7 +28,7 @@ pub struct NeuralMember {
     /// Notes with more tokens than this are read in parts.
     long: usize,
     /// Caches that threads reuse between batches, for instance of known words.
-    pool: Mutex<Vec<Kept>>,
+    caches: Caches<Kept>,
     hits: AtomicU64,
     misses: AtomicU64,
 }
@@ -52,7 +52,7 @@ impl NeuralMember {
             tags,
             reader,
             long: LONG,
-            pool: Mutex::default(),
+            caches: Caches::default(),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
         })
@@ -60,13 +60,9 @@ impl NeuralMember {
 
     /// Runs `f` with a thread's cache.
     fn with<T>(&self, f: impl FnOnce(&mut Kept) -> T) -> T {
-        // Nothing panics while the lock is held.
-        let pool = || self.pool.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut kept = pool().pop().unwrap_or_default();
+        let mut kept = self.caches.take();
         kept.tidy();
-        let value = f(&mut kept);
-        pool().push(kept);
-        value
+        f(&mut kept)
     }
 }
 
@@ -103,6 +99,10 @@ impl Tagger for NeuralMember {
             hits: self.hits.load(Relaxed),
             misses: self.misses.load(Relaxed),
         })
+    }
+
+    fn cache_bytes(&self) -> usize {
+        self.caches.bytes()
     }
 }
 

@@ -12,7 +12,7 @@ use std::hash::BuildHasherDefault;
 use std::ops::Range;
 use std::sync::Arc;
 
-use lethe_core::{NoteBatch, NoteView, TokenKind};
+use lethe_core::{NoteBatch, NoteView, TokenKind, vec_bytes};
 use lethe_dictionaries::{Dictionary, ListSet, Matcher, UnknownList};
 use lethe_learn::{NO_SPEECH, Speech};
 use lethe_text::fold_into;
@@ -42,6 +42,13 @@ pub(crate) struct Memory {
     pub(crate) contexts: Contexts,
 }
 
+impl Memory {
+    /// Returns the bytes of memory that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.types.bytes() + self.contexts.bytes()
+    }
+}
+
 /// Contexts by their first occurrence: each is a set of rows of the tables in [`Tables`].
 #[derive(Clone, Default)]
 pub(crate) struct Contexts {
@@ -51,6 +58,12 @@ pub(crate) struct Contexts {
 }
 
 impl Contexts {
+    fn bytes(&self) -> usize {
+        // A key holds its rows once more.
+        let places = self.places.capacity() * size_of::<(Box<[u16]>, u32)>() + vec_bytes(&self.rows);
+        places + vec_bytes(&self.ends) + vec_bytes(&self.rows)
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use lethe_core::vec_bytes;
 use lethe_kernel::{Buffer, Isa, prefetch};
 
 /// The rows of a page: the memory for reading this many word types by their characters fits the second-level
@@ -17,6 +18,11 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
+    /// Returns the bytes of memory that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.pages.iter().flatten().map(Buffer::bytes).sum()
+    }
+
     /// Removes all rows; keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.pages.iter_mut().flatten().for_each(|page| page.reset(0));
@@ -59,6 +65,11 @@ pub(crate) struct ShortRows {
 }
 
 impl ShortRows {
+    /// Returns the bytes of memory that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.pages.iter().flatten().map(vec_bytes).sum()
+    }
+
     /// Removes all rows; keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.pages.iter_mut().flatten().for_each(Vec::clear);

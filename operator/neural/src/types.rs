@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use lethe_core::TokenKind;
+use lethe_core::{TokenKind, vec_bytes};
 use serde::{Deserialize, Serialize};
 
 /// The form in which a word is looked up in the word table.
@@ -87,6 +87,13 @@ pub(crate) struct Types {
 }
 
 impl Types {
+    /// Returns the bytes of memory that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        // The allocator rounds the bytes of a key up to sixteen, and few words have more.
+        let places = self.places.capacity() * (size_of::<(Box<str>, u32)>() + 16);
+        places + vec_bytes(&self.types) + vec_bytes(&self.chars)
+    }
+
     /// Returns the number of types.
     pub(crate) fn len(&self) -> usize {
         self.types.len()

@@ -104,6 +104,11 @@ impl Tagger for Gazetteer {
         let mut matcher = self.vocabulary.dictionary.matcher();
         tag_each(batch, |note, out| self.tag_note(note, &mut matcher, out))
     }
+
+    /// Counts the caches of the dictionary, which other members share.
+    fn cache_bytes(&self) -> usize {
+        self.vocabulary.dictionary.cache_bytes()
+    }
 }
 
 impl Gazetteer {

@@ -51,6 +51,10 @@ impl<T: Tagger + 'static> Tagger for OncePerBatch<T> {
     fn lookups(&self) -> Option<Lookups> {
         self.member.lookups()
     }
+
+    fn cache_bytes(&self) -> usize {
+        self.member.cache_bytes()
+    }
 }
 
 #[cfg(test)]

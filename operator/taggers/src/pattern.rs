@@ -31,9 +31,10 @@ mod user;
 mod words;
 mod year;
 
-use std::sync::Mutex;
-
-use lethe_core::{Annotations, LabelError, LabelId, LabelSet, NoteBatch, TagError, Tagger, tag_each};
+use lethe_core::{
+    Annotations, Cache, Caches, LabelError, LabelId, LabelSet, NoteBatch, TagError, Tagger, tag_each,
+    vec_bytes,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -140,7 +141,7 @@ impl Config {
             spanish: self.languages.contains(&Language::Es),
             config: self.clone(),
             labels: ids,
-            spare: Mutex::default(),
+            spare: Caches::default(),
         })
     }
 }
@@ -152,7 +153,19 @@ pub struct Pattern {
     spanish: bool,
     labels: [LabelId; LABELS.len()],
     /// Token tables of finished batches, for reuse.
-    spare: Mutex<Vec<(Vec<Tok>, Hits)>>,
+    spare: Caches<Spare>,
+}
+
+#[derive(Default)]
+struct Spare {
+    toks: Vec<Tok>,
+    hits: Hits,
+}
+
+impl Cache for Spare {
+    fn bytes(&self) -> usize {
+        vec_bytes(&self.toks)
+    }
 }
 
 /// The largest capacity of a token table that is kept for reuse: 6 MiB.
@@ -164,16 +177,12 @@ impl Tagger for Pattern {
     }
 
     fn tag(&self, batch: &NoteBatch) -> Vec<Result<Annotations, TagError>> {
-        let spare = || {
-            self.spare
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
-        };
-        let (mut toks, mut hits) = spare().pop().unwrap_or_default();
+        let mut spare = self.spare.take();
+        let Spare { toks, hits } = &mut *spare;
         let answer = tag_each(batch, |note, out| {
-            let mut s = Scan::new(note, &self.lexicon, &mut toks);
+            let mut s = Scan::new(note, &self.lexicon, toks);
             s.spanish = self.spanish;
-            self.find(&s, &mut hits);
+            self.find(&s, hits);
             for hit in &hits.found {
                 if hit.score >= self.config.min_score {
                     out.tokens(
@@ -187,10 +196,14 @@ impl Tagger for Pattern {
             }
         });
         // Memory for one huge note must not be kept forever.
-        if toks.capacity() <= MAX_SPARE {
-            spare().push((toks, hits));
+        if toks.capacity() > MAX_SPARE {
+            *spare = Spare::default();
         }
         answer
+    }
+
+    fn cache_bytes(&self) -> usize {
+        self.spare.bytes()
     }
 }
 

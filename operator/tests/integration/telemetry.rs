@@ -102,6 +102,11 @@ fn metrics_move_with_records_files_and_quarantine_and_none_is_unlisted() {
     for result in ["result=\"hit\"", "result=\"miss\""] {
         assert!(of("lethe_cache_lookups_total", &[result]) > 0.0, "{result}");
     }
+    // Every member that remembers words says how much memory that takes, and lanes have the rest.
+    for member in ["cnn", "gazetteer", "lstm-crf-l", "pattern", "ssvm"] {
+        let label = format!("member=\"{member}\"");
+        assert!(of("lethe_cache_bytes", &[&label]) > 0.0, "{member}");
+    }
     assert!(of("lethe_phi_per_thousand_tokens", &[]) > 0.0);
     let known = catalogue();
     let unlisted: Vec<_> = metrics

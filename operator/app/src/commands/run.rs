@@ -30,7 +30,7 @@ use crate::pipeline::{
 };
 use crate::publish::Publisher;
 use crate::signals::{Overrun, stop_on_signal};
-use crate::telemetry::{Build, Telemetry};
+use crate::telemetry::{Build, MemberCaches, Telemetry};
 
 /// The shares of the memory budget for fetching and for lanes, in eighths. The rest is for the program
 /// itself, the workers' batches, and the allocators' overhead.
@@ -188,7 +188,10 @@ pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) 
         let board = telemetry.board();
         board.sample_caches({
             let engine = Arc::clone(&engine);
-            move || engine.lookups()
+            move || MemberCaches {
+                lookups: engine.lookups(),
+                bytes: engine.cache_bytes(),
+            }
         });
         board.built(Build {
             bundle: built.bundle.clone().unwrap_or_default(),

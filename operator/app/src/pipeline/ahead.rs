@@ -210,6 +210,8 @@ impl Lane {
         self.writer = Some(pushed.writer);
         self.rebook(buffered);
         self.share.give(batch.bytes);
+        self.share
+            .set_caches(batch.engine_version.engine.all_cache_bytes());
         self.board.redacted(batch.count, batch.latest);
         self.told("batch", &pushed.work, batch.first, batch.count);
         self.open.added(pushed.was_empty);

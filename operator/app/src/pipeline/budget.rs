@@ -6,33 +6,42 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// The bytes that all lanes hold together, and their limit.
 #[derive(Debug)]
 pub(crate) struct Budget {
-    limit: usize,
+    total: usize,
+    /// What the members' caches take of the total.
+    caches: AtomicUsize,
     used: AtomicUsize,
     peak: AtomicUsize,
     relieving: AtomicBool,
 }
 
 impl Budget {
-    /// Creates a budget of `limit` bytes.
-    pub(crate) fn new(limit: usize) -> Arc<Self> {
+    /// Creates a budget of `total` bytes, for the lanes and for the members' caches.
+    pub(crate) fn new(total: usize) -> Arc<Self> {
         Arc::new(Self {
-            limit,
+            total,
+            caches: AtomicUsize::new(0),
             used: AtomicUsize::new(0),
             peak: AtomicUsize::new(0),
             relieving: AtomicBool::new(false),
         })
     }
 
+    /// Returns the limit of all lanes: what the members' caches leave them, but at least half of the total. Caches
+    /// have bounds of their own, and lanes must not stand still for them.
+    fn limit(&self) -> usize {
+        self.total - self.caches.load(Ordering::Relaxed).min(self.total / 2)
+    }
+
     /// Returns whether `bytes` more fit. One record always fits if nothing is held: otherwise a record larger
     /// than the budget would stop its lane forever.
     pub(crate) fn fits(&self, bytes: usize) -> bool {
         let used = self.used.load(Ordering::Relaxed);
-        used == 0 || used + bytes <= self.limit
+        used == 0 || used + bytes <= self.limit()
     }
 
     /// Returns whether so much is held that files should be closed early.
     pub(crate) fn is_tight(&self) -> bool {
-        self.used.load(Ordering::Relaxed) > self.limit / 4 * 3
+        self.used.load(Ordering::Relaxed) > self.limit() / 4 * 3
     }
 
     /// Returns permission to make one lane close its file early; `None` while another lane has it.
@@ -42,7 +51,7 @@ impl Budget {
 
     /// Returns the limit and the held bytes.
     pub(crate) fn now(&self) -> (usize, usize) {
-        (self.limit, self.used.load(Ordering::Relaxed))
+        (self.limit(), self.used.load(Ordering::Relaxed))
     }
 
     /// Returns the most that was ever held.
@@ -100,7 +109,12 @@ impl Share {
 
     /// Returns the limit of all lanes together.
     pub(crate) fn limit(&self) -> usize {
-        self.budget.limit
+        self.budget.limit()
+    }
+
+    /// Sets what the members' caches take of the memory of all lanes.
+    pub(crate) fn set_caches(&self, bytes: usize) {
+        self.budget.caches.store(bytes, Ordering::Relaxed);
     }
 
     /// Returns the held bytes.
@@ -129,6 +143,20 @@ mod tests {
         drop(share);
         assert!(budget.fits(100));
         assert_eq!(budget.peak(), 80);
+    }
+
+    #[test]
+    fn caches_take_up_to_half_of_the_memory_of_lanes() {
+        let budget = Budget::new(100);
+        let share = budget.share();
+        share.take(1);
+        share.set_caches(30);
+        assert_eq!(budget.now(), (70, 1));
+        assert!(budget.fits(69) && !budget.fits(70));
+        share.set_caches(80);
+        assert_eq!(budget.now(), (50, 1));
+        share.set_caches(0);
+        assert!(budget.fits(99));
     }
 
     #[test]

@@ -185,8 +185,17 @@ pub(crate) struct Board {
     halted: Mutex<BTreeMap<Partition, Halted>>,
     build: Mutex<Build>,
     memory: Mutex<Sampler<(usize, usize)>>,
-    caches: Mutex<Sampler<Vec<(String, Lookups)>>>,
+    caches: Mutex<Sampler<MemberCaches>>,
     backfill: Arc<BackfillBoard>,
+}
+
+/// What members tell of their caches, by name.
+#[derive(Debug, Default)]
+pub(crate) struct MemberCaches {
+    /// The look-ups of members that count them.
+    pub(crate) lookups: Vec<(String, Lookups)>,
+    /// The bytes of members that have caches.
+    pub(crate) bytes: Vec<(String, usize)>,
 }
 
 /// Reads a value from its owner; the default until there is an owner.
@@ -308,13 +317,13 @@ impl Board {
         held(&self.memory).ask()
     }
 
-    /// Sets the source of members' lookups.
-    pub(crate) fn sample_caches(&self, ask: impl Fn() -> Vec<(String, Lookups)> + Send + 'static) {
+    /// Sets the source of what members tell of their caches.
+    pub(crate) fn sample_caches(&self, ask: impl Fn() -> MemberCaches + Send + 'static) {
         *held(&self.caches) = Sampler(Some(Box::new(ask)));
     }
 
-    /// Returns members' lookups by name.
-    pub(crate) fn caches(&self) -> Vec<(String, Lookups)> {
+    /// Returns what members tell of their caches.
+    pub(crate) fn caches(&self) -> MemberCaches {
         held(&self.caches).ask()
     }
 

@@ -53,6 +53,7 @@ metrics! {
     HALTED_NOW = Gauge "lethe_lanes_halted" [] "Currently halted lanes";
     SOURCE_ERRORS = Counter "lethe_source_errors_total" ["kind"] "Errors of the Kafka consumer, by kind: authorization, login, topic, fenced, evicted, unreadable, other";
     CACHE = Counter "lethe_cache_lookups_total" ["member", "result"] "Cache lookups of a member for words and contexts, by result: hit, miss";
+    CACHE_BYTES = Gauge "lethe_cache_bytes" ["member"] "Bytes of memory that the caches of a member take";
     DRIFT_WARNINGS = Counter "lethe_drift_warnings_total" ["signal"] "Drift warnings: times that a signal of the feed left its usual range";
     STAGE = Histogram "lethe_stage_seconds" ["stage"] "Seconds that a batch (for seal and store, a file) spent in a stage: queue, decode, tag, encode, seal, store";
     BATCH_RECORDS = Histogram "lethe_batch_records" [] "Records per batch";

@@ -29,6 +29,12 @@ pub(super) fn observe(meter: &Meter, board: &Arc<Board>, drift: &Arc<Drift>) {
     of_board(metric::READY, |board| f64::from(u8::from(board.is_ready())));
     of_board(metric::MEMORY_BUDGET, |board| board.memory().0 as f64);
     of_board(metric::MEMORY_HELD, |board| board.memory().1 as f64);
+    let cached = Arc::clone(board);
+    gauge(meter, metric::CACHE_BYTES, move |to| {
+        for (member, bytes) in cached.caches().bytes {
+            to.observe(bytes as f64, &[KeyValue::new("member", member)]);
+        }
+    });
     let built = Arc::clone(board);
     gauge(meter, metric::BUILD_INFO, move |to| {
         let build = built.build();
@@ -113,7 +119,7 @@ fn of_cache(meter: &Meter, board: &Arc<Board>) {
     let (name, unit) = metric::CACHE.instrument();
     let counter = meter.u64_observable_counter(name).with_unit(unit);
     let observe = move |to: &dyn AsyncInstrument<u64>| {
-        for (member, lookups) in board.caches() {
+        for (member, lookups) in board.caches().lookups {
             for (result, count) in [("hit", lookups.hits), ("miss", lookups.misses)] {
                 let labels = [
                     KeyValue::new("member", member.clone()),

@@ -23,7 +23,7 @@ use prometheus::TextEncoder;
 use tokio::runtime::Handle;
 
 pub(crate) use backfill::BackfillBoard;
-pub(crate) use board::{Board, Build, LaneBoard};
+pub(crate) use board::{Board, Build, LaneBoard, MemberCaches};
 pub(crate) use drift::{Drift, Seen};
 pub(crate) use export::Work;
 pub(crate) use halted::{HaltCode, Halted};

@@ -4,7 +4,7 @@
 //! paths to all states meet, and its spans are scored up to a point where three tokens in a row are outside
 //! every span: no score depends on tokens across it.
 
-use lethe_core::TagError;
+use lethe_core::{TagError, vec_bytes};
 use lethe_learn::{Spanned, Spans};
 
 use super::{AROUND, Decoder, Memory, OUTSIDE, least};
@@ -29,6 +29,13 @@ pub(super) struct Long {
     path: Vec<u8>,
     part: Vec<u8>,
     new: Vec<f32>,
+}
+
+impl Long {
+    /// Returns the bytes of memory that it takes.
+    pub(super) fn bytes(&self) -> usize {
+        self.paths.bytes() + vec_bytes(&self.scores) + vec_bytes(&self.new)
+    }
 }
 
 impl Decoder {

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
+use lethe_core::vec_bytes;
+
 use super::hash::{self, feature, pair};
 use super::intern::Interned;
 use super::layout::Place;
@@ -99,6 +101,11 @@ pub(super) struct Document {
 }
 
 impl Document {
+    /// Returns the bytes of memory that it takes.
+    pub(super) const fn bytes(&self) -> usize {
+        vec_bytes(&self.seen)
+    }
+
     /// Reads a note.
     pub(super) fn read(&mut self, words: &[Word], places: &[Place]) {
         self.note = self.note.wrapping_add(1);

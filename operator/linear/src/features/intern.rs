@@ -2,6 +2,8 @@
 
 use std::sync::OnceLock;
 
+use lethe_core::vec_bytes;
+
 use crate::Table;
 
 /// Numbers for 64-bit keys, in the order in which they occur. Open addressing with linear probing, at most
@@ -14,6 +16,11 @@ pub(super) struct Interner {
 }
 
 impl Interner {
+    /// Returns the bytes of memory that it takes.
+    pub(super) const fn bytes(&self) -> usize {
+        vec_bytes(&self.slots)
+    }
+
     /// Forgets everything and reserves room for `expected` keys.
     pub(super) fn reset(&mut self, expected: usize) {
         let wanted = (expected * 2).next_power_of_two().max(64);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use lethe_core::NoteView;
+use lethe_core::{NoteView, vec_bytes};
 
 use super::FeatureConfig;
 use super::combined::Combined;
@@ -33,6 +33,11 @@ pub(super) struct Read {
 }
 
 impl Read {
+    /// Returns the bytes of memory that it takes.
+    pub(super) const fn bytes(&self) -> usize {
+        vec_bytes(&self.ids) + vec_bytes(&self.words) + vec_bytes(&self.places) + vec_bytes(&self.gaps)
+    }
+
     /// Clears the note.
     pub(super) fn clear(&mut self) {
         self.ids.clear();

@@ -201,13 +201,7 @@ fn words_that_stay_are_remembered_and_the_store_of_them_is_bounded() {
     let again = extractor.columns(&batch);
     assert!(flat(&first, 0) == flat(&again, 0));
     assert!(flat(&before, 0) == flat(&extractor.columns(&small), 0));
-    let kept = extractor
-        .pool
-        .lock()
-        .unwrap()
-        .iter()
-        .map(|scratch| scratch.words.len())
-        .sum::<usize>();
+    let kept = extractor.caches.take().words.len();
     assert!(kept <= 10, "{kept} words are kept after the store was reset");
 }
 

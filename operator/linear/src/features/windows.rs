@@ -12,7 +12,7 @@ use std::hash::BuildHasherDefault;
 use std::ops::Range;
 use std::sync::Arc;
 
-use lethe_core::{NoteBatch, NoteView, TagError};
+use lethe_core::{NoteBatch, NoteView, TagError, TakenCache};
 use lethe_dictionaries::Matcher;
 
 use super::document::Evidence;
@@ -64,7 +64,7 @@ pub(crate) struct Windows<'e, 'n> {
     note: NoteView<'n>,
     size: usize,
     pass: Arc<FirstPass>,
-    scratch: Scratch,
+    scratch: TakenCache<'e, Scratch>,
     matcher: Option<Matcher<'e>>,
     /// The first token that has not been in a window.
     next: usize,
@@ -158,7 +158,7 @@ impl Extractor {
             note,
             size: size.max(1),
             pass,
-            scratch: self.take(),
+            scratch: self.caches.take(),
             matcher: self.config.lists.then(|| self.dictionary.matcher()),
             next: 0,
             cursor,
@@ -178,10 +178,8 @@ impl Extractor {
             };
         }
         if self.config.document {
-            let mut scratch = self.take();
-            let evidence = self.evidence(batch, row, size.max(1), &mut scratch.words);
-            self.give_back(scratch);
-            pass.evidence = evidence?;
+            let mut scratch = self.caches.take();
+            pass.evidence = self.evidence(batch, row, size.max(1), &mut scratch.words)?;
         }
         Ok(Arc::new(pass))
     }
@@ -243,15 +241,15 @@ impl Iterator for Windows<'_, '_> {
         let Self {
             extractor,
             note,
-            scratch:
-                Scratch {
-                    words,
-                    interners,
-                    read,
-                    ..
-                },
+            scratch,
             ..
         } = self;
+        let Scratch {
+            words,
+            interners,
+            read,
+            ..
+        } = &mut **scratch;
         let lists = extractor.lists();
         let mut tables = Tables::new(interners, words.begin(tokens.len()), tokens.len());
         read.clear();
@@ -334,12 +332,6 @@ impl Windows<'_, '_> {
             }
         };
         window.map(number).collect()
-    }
-}
-
-impl Drop for Windows<'_, '_> {
-    fn drop(&mut self) {
-        self.extractor.give_back(std::mem::take(&mut self.scratch));
     }
 }
 

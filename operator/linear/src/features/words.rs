@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::OnceLock;
 
-use lethe_core::TokenKind;
+use lethe_core::{TokenKind, vec_bytes};
 use lethe_dictionaries::Dictionary;
 use lethe_text::fold;
 
@@ -94,6 +94,16 @@ impl Words {
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.words.len()
+    }
+
+    /// Returns the bytes of memory that it takes.
+    pub(super) fn bytes(&self) -> usize {
+        // Each entry of a map has a byte of its own for the search.
+        let ids = self.ids.capacity() * (size_of::<(u128, u32)>() + 1);
+        let numbers = self.numbers.capacity() * (size_of::<(u64, u32)>() + 1);
+        let words = vec_bytes(&self.words) + vec_bytes(&self.vectors);
+        let features = vec_bytes(&self.features) + vec_bytes(&self.ends) + vec_bytes(&self.keys);
+        ids + numbers + words + features + vec_bytes(&self.seen)
     }
 
     /// Begins a batch of about this many tokens.

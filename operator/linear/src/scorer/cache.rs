@@ -1,5 +1,7 @@
 //! Rows of types by their features, cached between batches, since the same words recur.
 
+use lethe_core::vec_bytes;
+
 use super::{Ahead, HANDS};
 use crate::model::Lookup;
 use crate::{Table, kernel, salted};
@@ -33,6 +35,12 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
+    /// Returns the bytes of memory that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let hands: usize = self.hands.iter().map(Ahead::bytes).sum();
+        vec_bytes(&self.slots) + vec_bytes(&self.lists) + vec_bytes(&self.rows) + hands
+    }
+
     /// Begins a batch, and resets the cache if it is too large.
     pub(super) fn begin(&mut self, width: usize) {
         if self.slots.is_empty() || self.used > MOST_SLOTS / 4 || size_of_val(&*self.rows) > MOST_BYTES {

@@ -59,6 +59,10 @@ impl Tagger for ConvolutionMember {
     fn is_trained_on(&self, label: LabelId) -> bool {
         self.labels.contains(label)
     }
+
+    fn cache_bytes(&self) -> usize {
+        self.runner.cache_bytes()
+    }
 }
 
 impl Marginals for ConvolutionMember {

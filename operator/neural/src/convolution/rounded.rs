@@ -5,9 +5,8 @@
 //! number of units of its column. (Jacob 2018, section 2, with one scale per channel and no zero points.) Sums are
 //! exact.
 
-use std::sync::{Mutex, PoisonError};
-
 use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape};
+use lethe_core::{Cache, Caches, vec_bytes};
 use lethe_kernel::{Activations, Buffer, ByteLayer, ByteRows, Isa, LARGEST_BYTE, byte_columns, to_bytes};
 
 use super::folded::numbers;
@@ -27,7 +26,7 @@ pub(super) struct Rounded {
     per_unit: Vec<Buffer>,
     convolutions: Vec<ByteLayer>,
     last: ByteLayer,
-    pool: Mutex<Vec<Scratch>>,
+    caches: Caches<Scratch>,
 }
 
 /// The buffers of one thread.
@@ -38,6 +37,13 @@ struct Scratch {
     before: Vec<u8>,
     after: Vec<u8>,
     scores: Buffer,
+}
+
+impl Cache for Scratch {
+    fn bytes(&self) -> usize {
+        let bytes = vec_bytes(&self.before) + vec_bytes(&self.after);
+        self.sums.bytes() + self.scores.bytes() + bytes
+    }
 }
 
 impl Rounded {
@@ -65,8 +71,13 @@ impl Rounded {
             per_unit: units.iter().map(per_unit).collect(),
             convolutions: (1..last).map(|at| layer(at, 3)).collect(),
             last: layer(last, 1),
-            pool: Mutex::default(),
+            caches: Caches::default(),
         }
+    }
+
+    /// Returns the bytes of memory that its buffers take.
+    pub(super) fn cache_bytes(&self) -> usize {
+        self.caches.bytes()
     }
 
     /// Returns the numbers that a token's first layer has.
@@ -144,11 +155,7 @@ impl CustomOp1 for Rounded {
 
     fn cpu_fwd(&self, first: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
         let first = numbers(first, layout)?;
-        // Nothing panics while the lock is held.
-        let pool = || self.pool.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut scratch = pool().pop().unwrap_or_default();
-        let scores = self.run(first, &mut scratch);
-        pool().push(scratch);
+        let scores = self.run(first, &mut self.caches.take());
         let shape = Shape::from((first.len() / self.width, self.tags));
         Ok((CpuStorage::F32(scores), shape))
     }

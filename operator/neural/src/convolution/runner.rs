@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 use candle_core::{Device, Tensor};
-use lethe_core::{NoteView, TokenKind};
+use lethe_core::{Cache, Caches, NoteView, TokenKind, vec_bytes};
 use lethe_kernel::{Isa, exp_in_place};
 use lethe_learn::TagSet;
 
@@ -38,7 +37,7 @@ pub(super) struct Runner {
     paths: Paths,
     isa: Isa,
     /// Words that threads reuse between notes.
-    pool: Mutex<Vec<Words>>,
+    caches: Caches<Words>,
 }
 
 /// The layers, in single precision or rounded.
@@ -65,6 +64,14 @@ struct Words {
     own: Vec<f32>,
 }
 
+impl Cache for Words {
+    fn bytes(&self) -> usize {
+        // The allocator rounds the bytes of a key up to sixteen, and few words have more.
+        let places = self.places.capacity() * (size_of::<(Box<str>, u32)>() + 16);
+        places + vec_bytes(&self.inputs) + vec_bytes(&self.own) + vec_bytes(&self.row)
+    }
+}
+
 impl Runner {
     /// Packs a network's parameters. `pieces` has the table of words if that of the parameters is empty; with `ranges`
     /// the layers are rounded.
@@ -89,7 +96,7 @@ impl Runner {
             layers,
             isa,
             paths: Paths::new(tags),
-            pool: Mutex::default(),
+            caches: Caches::default(),
         })
     }
 
@@ -208,16 +215,22 @@ impl Runner {
     /// Returns the input of some of a note's tokens.
     fn input(&self, note: NoteView<'_>, tokens: Range<usize>) -> Vec<f32> {
         let stride = self.stride();
-        // Nothing panics while the lock is held.
-        let pool = || self.pool.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut words = pool().pop().unwrap_or_default();
+        let mut words = self.caches.take();
         let mut input = Vec::with_capacity(tokens.len() * stride);
         for token in tokens {
             let at = self.place(&mut words, note.word(token), note.tokens.kind(token));
             input.extend_from_slice(&words.inputs[at * stride..(at + 1) * stride]);
         }
-        pool().push(words);
         input
+    }
+
+    /// Returns the bytes of memory that its caches take.
+    pub(super) fn cache_bytes(&self) -> usize {
+        let layers = match &self.layers {
+            Running::Single(_) => 0,
+            Running::Rounded(layers) => layers.cache_bytes(),
+        };
+        self.caches.bytes() + layers
     }
 
     /// Returns the place of a word among those of a thread, and computes its input if it is new.

@@ -1,5 +1,6 @@
 //! What a thread keeps between batches, and what it returns.
 
+use lethe_core::Cache;
 use lethe_kernel::Buffer;
 use lethe_learn::TagSet;
 
@@ -29,6 +30,16 @@ pub(crate) struct Kept {
     pub(super) scratch: Scratch,
     pub(super) bytes: rounded::Scratch,
     pub(super) path: Vec<u16>,
+}
+
+impl Cache for Kept {
+    fn bytes(&self) -> usize {
+        let buffers = [&self.inputs, &self.layer, &self.scores, &self.probabilities];
+        let rows = self.types.bytes() + self.contexts.bytes();
+        let short = self.short_types.bytes() + self.short_contexts.bytes();
+        let buffers: usize = buffers.into_iter().map(Buffer::bytes).sum();
+        self.memory.bytes() + rows + short + buffers + self.trace.bytes()
+    }
 }
 
 impl Kept {
