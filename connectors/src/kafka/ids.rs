@@ -1,7 +1,7 @@
 //! Reads topic ids (KIP-516): a topic that was deleted and recreated under its name has another id.
 //!
 //! librdkafka knows them, but its Rust binding does not expose them, so this module calls librdkafka's
-//! `DescribeTopics`. It has the only `unsafe` code of the crate, behind a safe interface: [`Question`].
+//! `DescribeTopics`. Its `unsafe` code is behind a safe interface: [`Question`].
 #![expect(
     unsafe_code,
     reason = "calls of librdkafka that its Rust binding does not have"

@@ -7,6 +7,7 @@
 
 mod ask;
 mod assign;
+mod bootstrap;
 mod commit;
 mod context;
 mod faults;
@@ -27,6 +28,7 @@ use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::error::KafkaError;
 use rdkafka::message::BorrowedMessage;
 
+use bootstrap::Bootstrap;
 use commit::{COMMIT_EVERY, commit};
 use context::Context;
 use faults::{LoginFailures, consumer_error};
@@ -41,6 +43,8 @@ use crate::source::{Command, LaneError, Lanes, LogRange, Partition, Payload, Raw
 
 /// Timeout of one poll, after which commands are read.
 const POLL: Duration = Duration::from_millis(20);
+/// How often librdkafka reports its connections at least.
+const STATISTICS: Duration = Duration::from_secs(5);
 /// Limit for draining lanes after everything has been read.
 const FINAL_DRAIN: Duration = Duration::from_secs(24 * 3600);
 
@@ -147,10 +151,11 @@ fn consume(
 ) -> Result<End, SourceError> {
     let context = Context::new(Arc::clone(lanes), settings, credentials.login.clone());
     let mut client = credentials.client.clone();
-    client.set(
-        "statistics.interval.ms",
-        settings.statistics.as_millis().to_string(),
-    );
+    let statistics = match settings.statistics {
+        Duration::ZERO => STATISTICS,
+        often => often.min(STATISTICS),
+    };
+    client.set("statistics.interval.ms", statistics.as_millis().to_string());
     let consumer: BaseConsumer<Context> = BaseConsumer::from_config_and_context(&client, context)
         .map_err(|error| fault("configuration", error))?;
     let topics: Vec<&str> = settings.topics.iter().map(String::as_str).collect();
@@ -204,6 +209,7 @@ fn poll_loop(
     let mut goal = settings.until.as_deref().map(Goal::new);
     let mut faults = LoginFailures::new(settings.refused);
     let mut monitor = TopicMonitor::new(consumer);
+    let mut bootstrap = Bootstrap::new(&credentials.client);
     loop {
         consumer.context().lanes().polled();
         faults.look(&credentials.login)?;
@@ -216,6 +222,7 @@ fn poll_loop(
         match consumer.poll(POLL) {
             None => {}
             Some(Ok(message)) => {
+                consumer.context().hear();
                 consumer.context().deliver(consumer, raw(&message));
                 if let Some(goal) = &mut goal {
                     goal.resume();
@@ -237,6 +244,7 @@ fn poll_loop(
             });
         }
         monitor.look();
+        bootstrap.look(consumer);
         consumer.context().refill(consumer);
         if let Some(goal) = &mut goal
             && goal.is_reached(credentials, consumer.context())?

@@ -11,11 +11,12 @@ use crate::common;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::checks::until_rows;
 use common::dataset::Dataset;
 use common::kafka::{Topic, name};
+use common::metadata::MetadataProxy;
 use common::notes::{event, events};
 use common::process::{Ended, Lethe, TIMEOUT, system};
 use common::proxy::{Proxy, Treatment};
@@ -45,6 +46,44 @@ fn a_broker_that_comes_late_and_dies_in_the_middle_is_waited_for() {
     broker.tell(&["restart"]);
     topic.fill((200..400).map(event));
     until_rows(&out, 400, &mut running);
+    running.signal("TERM");
+    running.wait(TIMEOUT).expect(0);
+    Dataset::read(&out).assert_exactly(&out, &topic.offsets());
+}
+
+/// librdkafka forgets the brokers that a metadata response does not list, and then also those that it was configured with.
+#[test]
+fn a_consumer_that_was_told_of_no_broker_at_all_connects_again() {
+    let proxy = MetadataProxy::new();
+    let broker = Server::kafka(&["--behind", &proxy.port()]);
+    proxy.forward(broker.get("BEHIND_1"));
+    let topic = Topic::at(broker.get("BOOTSTRAP"), "no-broker", 2);
+    topic.fill(events(200));
+    let place = Place::new();
+    let out = place.at("out");
+    let roll = "roll = { max_age_seconds = 0.5, max_idle_seconds = 0.5 }\n";
+    let source = topic.source_with("properties = { \"topic.metadata.refresh.interval.ms\" = 200 }\n");
+    let source = source.replace(broker.get("BOOTSTRAP"), &proxy.address());
+    let mut running = Lethe::run(&place.write("lethe.toml", source + &folder_sink(&out) + roll)).start();
+    until_rows(&out, 200, &mut running);
+
+    // In about every second round librdkafka alone would not connect again.
+    let mut rows = 200;
+    for round in 0..8 {
+        let changed = proxy.changed();
+        proxy.fence(true);
+        let until = Instant::now() + TIMEOUT;
+        while proxy.changed() == changed {
+            assert!(Instant::now() < until, "no metadata request");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        std::thread::sleep(Duration::from_millis(100 * round));
+        proxy.fence(false);
+        let more = rows + 20;
+        topic.fill((rows..more).map(event));
+        rows = more;
+        until_rows(&out, rows, &mut running);
+    }
     running.signal("TERM");
     running.wait(TIMEOUT).expect(0);
     Dataset::read(&out).assert_exactly(&out, &topic.offsets());

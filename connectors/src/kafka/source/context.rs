@@ -27,6 +27,7 @@ pub(super) struct Context {
     stop: Stop,
     login: Login,
     login_interrupted: AtomicBool,
+    connected: AtomicBool,
 }
 
 impl Context {
@@ -59,6 +60,7 @@ impl Context {
             stop: settings.stop.clone(),
             login,
             login_interrupted: AtomicBool::new(false),
+            connected: AtomicBool::new(true),
         }
     }
 
@@ -66,6 +68,17 @@ impl Context {
     /// librdkafka reports an error here before a poll returns it.
     pub(super) fn login_was_interrupted(&self) -> bool {
         self.login_interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether a broker is connected, as far as librdkafka has told. True at first.
+    pub(super) fn is_connected(&self) -> bool {
+        self.connected.load(Ordering::Relaxed)
+    }
+
+    /// Notes that a record arrived. It may have been fetched before the connection was lost; the next statistics
+    /// tell.
+    pub(super) fn hear(&self) {
+        self.connected.store(true, Ordering::Relaxed);
     }
 
     /// Locks the lanes' state. The caller must not hold it while a callback may run.
@@ -129,6 +142,10 @@ impl ClientContext for Context {
     }
 
     fn stats(&self, statistics: Statistics) {
+        // A logical broker, such as the group's coordinator, has no connection of its own.
+        let mut brokers = statistics.brokers.values();
+        let connected = brokers.any(|broker| broker.source != "logical" && broker.state == "UP");
+        self.connected.store(connected, Ordering::Relaxed);
         let mut ends = Vec::new();
         {
             let flow = self.flow();
@@ -156,6 +173,9 @@ impl ClientContext for Context {
             .rdkafka_error_code()
             .is_some_and(|code| code_of_report(code, reason) != code);
         self.login_interrupted.store(interrupted, Ordering::Relaxed);
+        if error.rdkafka_error_code() == Some(RDKafkaErrorCode::AllBrokersDown) {
+            self.connected.store(false, Ordering::Relaxed);
+        }
         if !matches!(error, KafkaError::Global(RDKafkaErrorCode::PartitionEOF)) {
             tracing::warn!(%error, reason, "kafka; trying again");
         }

@@ -20,6 +20,7 @@ pub(crate) mod gate;
 pub(crate) mod gold;
 pub(crate) mod idp;
 pub(crate) mod kafka;
+pub(crate) mod metadata;
 pub(crate) mod notes;
 pub(crate) mod pages;
 pub(crate) mod process;
