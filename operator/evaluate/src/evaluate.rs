@@ -256,7 +256,7 @@ impl Context<'_> {
         }
     }
 
-    /// Returns what leaks. The columns by label begin at `column`, and those of identifiers follow.
+    /// Returns the leaks. The columns by label begin at `column`, and those of identifiers follow.
     fn leak(&self, figures: &Figures, column: usize) -> Leak {
         Leak {
             characters: Share {

@@ -53,7 +53,7 @@ fn a_broker_that_comes_late_and_dies_in_the_middle_is_waited_for() {
 
 /// librdkafka forgets the brokers that a metadata response does not list, and then also those that it was configured with.
 #[test]
-fn a_consumer_that_was_told_of_no_broker_at_all_connects_again() {
+fn a_consumer_connects_again_after_metadata_without_any_broker() {
     let proxy = MetadataProxy::new();
     let broker = Server::kafka(&["--behind", &proxy.port()]);
     proxy.forward(broker.get("BEHIND_1"));

@@ -1,4 +1,4 @@
-//! What leaks, as counts and rates.
+//! Leaks, as counts and rates.
 
 use serde::{Deserialize, Serialize};
 
