@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Times:
-    """The processor time of a note on each kind of thread, what the runtime and the broker take beside it, and the wait
+    """The processor time of a note on each kind of thread, the shares of the runtime and of the broker, and the wait
     for the store of a file."""
 
     fetch: float
