@@ -103,7 +103,7 @@ fn metrics_move_with_records_files_and_quarantine_and_none_is_unlisted() {
         assert!(of("lethe_cache_lookups_total", &[result]) > 0.0, "{result}");
     }
     // Every member that remembers words says how much memory that takes, and lanes have the rest.
-    for member in ["cnn", "gazetteer", "lstm-crf-l", "pattern", "ssvm"] {
+    for member in ["cnn", "gazetteer", "lstm-crf-l", "ssvm"] {
         let label = format!("member=\"{member}\"");
         assert!(of("lethe_cache_bytes", &[&label]) > 0.0, "{member}");
     }
