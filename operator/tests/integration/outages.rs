@@ -55,8 +55,8 @@ fn a_broker_that_comes_late_and_dies_in_the_middle_is_waited_for() {
 #[test]
 fn a_consumer_connects_again_after_metadata_without_any_broker() {
     let proxy = MetadataProxy::new();
-    let patient = ["--set", "broker.session.timeout.ms=60000"];
-    let broker = Server::kafka(&[&["--behind", &proxy.port()], &patient[..]].concat());
+    let session = ["--set", "broker.session.timeout.ms=60000"];
+    let broker = Server::kafka(&[&["--behind", &proxy.port()], &session[..]].concat());
     proxy.forward(broker.get("BEHIND_1"));
     let topic = Topic::at(broker.get("BOOTSTRAP"), "no-broker", 2);
     topic.fill(events(200));
