@@ -51,7 +51,7 @@ mod tests {
         // Without an event (1 - p)^n is the tail.
         near((0, 300), (0.0, 1.0 - 0.025_f64.powf(1.0 / 300.0)));
         near((1, 1), (0.025, 1.0));
-        // R: binom.test(7, 20), binom.test(70, 600).
+        // R: binom.test(7, 20).
         near((7, 20), (0.1539, 0.5922));
         near((20, 20), (0.025_f64.powf(1.0 / 20.0), 1.0));
     }

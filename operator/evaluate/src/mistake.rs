@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use lethe_core::Span;
-use lethe_corpus::Document;
 
 use crate::input::{Input, Item, Predictions};
+use crate::measure::leaking;
 use crate::overlap::overlapping;
 use crate::report::{Cell, ErrorCase, ErrorClass, ErrorKind, Errors, LabelErrors, Pointed, Shape};
 
@@ -133,19 +133,6 @@ fn overlaps(gold: &[Item], predicted: &[Item], of: impl Fn(&Item) -> bool) -> Ve
         .collect()
 }
 
-/// Returns whether a letter or digit of `span` is uncovered.
-fn leaks(document: &Document, span: Span, predicted: &[Item]) -> bool {
-    let open = |at: usize| {
-        !predicted
-            .iter()
-            .any(|item| item.span.start() <= at && at < item.span.end())
-    };
-    let characters = span.of(&document.text).char_indices();
-    characters
-        .into_iter()
-        .any(|(at, character)| character.is_alphanumeric() && open(span.start() + at))
-}
-
 type Kinds = BTreeMap<(ErrorClass, Option<Shape>, Option<usize>), u64>;
 
 /// Returns all errors of one system.
@@ -162,6 +149,7 @@ pub(crate) fn errors(input: &Input<'_>, system: &Predictions<'_>) -> Errors {
     let mut kinds: Vec<Kinds> = vec![Kinds::new(); input.labels.len()];
     for (at, (gold, predicted)) in input.gold.iter().zip(&system.marks).enumerate() {
         let document = &input.documents[at];
+        let leaking = leaking(&document.text, gold, predicted);
         for pair in pairs(gold, predicted) {
             let labels = (
                 pair.gold.map(|item| item.label),
@@ -188,7 +176,8 @@ pub(crate) fn errors(input: &Input<'_>, system: &Predictions<'_>) -> Errors {
                 shape: pair.shape(),
                 leaks: pair
                     .gold
-                    .is_some_and(|item| leaks(document, item.span, predicted)),
+                    .and_then(|item| gold.binary_search(&item).ok())
+                    .is_some_and(|at| leaking[at]),
             });
         }
     }

@@ -1,6 +1,6 @@
 //! Tests of error classes on small documents.
 
-use lethe_corpus::Mark;
+use lethe_corpus::{Document, Mark};
 use proptest::prelude::*;
 
 use super::*;
