@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +30,26 @@ def build(*tools):
         command = ["cargo", "build", "--release", "--locked", "-p", "lethe", "-p", "lethe-benches"]
         command += [word for name in ("lethe", "feed", *tools) for word in ("--bin", name)]
         subprocess.run(command, cwd=ROOT, check=True)
+
+
+@contextmanager
+def page(name, wanted):
+    """Where output goes: to the page docs/results/NAME/README.md, whole or not at all, if it is wanted."""
+    if not wanted:
+        yield
+        return
+    target = ROOT / "docs/results" / name / "README.md"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_suffix(".part")
+    with part.open("w", encoding="utf-8") as out, redirect_stdout(out):
+        yield
+    part.rename(target)
+
+
+def machine():
+    """The processor's name and how many cores of it there are."""
+    found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE)
+    return f"{found[1] if found else 'an unknown processor'}, {os.cpu_count()} cores"
 
 
 @contextmanager

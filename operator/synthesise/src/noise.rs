@@ -1,4 +1,5 @@
-//! Noise from hurry, keyboards and old systems: missing or extra capitals, typing errors, lost blanks, wrapped lines.
+//! Noise from hurry, keyboards, scanners and old systems: missing or extra capitals, typing errors, misread characters, missing
+//! punctuation, lost blanks, wrapped lines.
 
 use crate::chance::Chance;
 use crate::page::{Page, Piece};
@@ -20,6 +21,10 @@ pub struct Noise {
     pub blanks: f64,
     /// Lines wrapped at a fixed width, names and dates too.
     pub wrapped: f64,
+    /// Characters that a scanner took for others that look like them.
+    pub misread: f64,
+    /// Without punctuation at the ends of words.
+    pub unpunctuated: f64,
 }
 
 impl Noise {
@@ -32,6 +37,8 @@ impl Noise {
         typing: 0.0,
         blanks: 0.0,
         wrapped: 0.0,
+        misread: 0.0,
+        unpunctuated: 0.0,
     };
 
     /// A realistic amount of noise.
@@ -43,6 +50,8 @@ impl Noise {
         typing: 0.12,
         blanks: 0.08,
         wrapped: 0.12,
+        misread: 0.0,
+        unpunctuated: 0.0,
     };
 
     pub(crate) fn lie_on(&self, page: &mut Page, chance: &mut Chance) {
@@ -79,6 +88,16 @@ impl Noise {
             each(page, |text| text.to_lowercase());
         } else if drawn < self.capitals + self.lower + self.some_capitals {
             capitals_for_a_while(page, chance);
+        }
+        // Nothing is drawn for a kind that is off: the documents of older seeds stay as they are.
+        if self.unpunctuated > 0.0 && chance.often(self.unpunctuated) {
+            each(page, unpunctuated);
+        }
+        if self.misread > 0.0 && chance.often(self.misread) {
+            let rate = 0.01 + 0.03 * chance.unit();
+            for piece in &mut page.pieces {
+                piece.text = misread(&piece.text, rate, chance);
+            }
         }
     }
 }
@@ -171,6 +190,69 @@ fn slip(word: &mut Vec<char>, chance: &mut Chance) {
     }
 }
 
+/// Removes the punctuation that a speaker does not say: what ends a word, and brackets and quotes before one. Marks within words
+/// and numbers stay.
+fn unpunctuated(text: &str) -> String {
+    const AFTER: &[char] = &['.', ',', ';', ':', '!', '?', ')', '"'];
+    const BEFORE: &[char] = &['(', '"'];
+    let mut out = String::with_capacity(text.len());
+    let mut before = None;
+    let mut chars = text.chars();
+    while let Some(char) = chars.next() {
+        let rest = chars.as_str().trim_start_matches(AFTER);
+        let ends = AFTER.contains(&char) && rest.chars().next().is_none_or(char::is_whitespace);
+        let begins = BEFORE.contains(&char) && before.is_none_or(char::is_whitespace);
+        if !ends && !begins {
+            out.push(char);
+        }
+        before = Some(char);
+    }
+    // An identifier must not vanish.
+    if out.trim().is_empty() {
+        text.to_owned()
+    } else {
+        out
+    }
+}
+
+/// Replaces characters by others that a scanner confuses them with, at this rate for each that has such a twin.
+fn misread(text: &str, rate: f64, chance: &mut Chance) -> String {
+    const TWINS: &[(char, &str)] = &[
+        ('0', "O"),
+        ('1', "l"),
+        ('2', "Z"),
+        ('5', "S"),
+        ('6', "b"),
+        ('8', "B"),
+        ('B', "8"),
+        ('G', "6"),
+        ('I', "l"),
+        ('O', "0"),
+        ('S', "5"),
+        ('Z', "2"),
+        ('a', "o"),
+        ('c', "e"),
+        ('e', "c"),
+        ('h', "b"),
+        ('i', "l"),
+        ('l', "1"),
+        ('m', "rn"),
+        ('n', "ri"),
+        ('o', "0"),
+        ('s', "5"),
+        ('u', "ii"),
+        ('w', "vv"),
+    ];
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        match TWINS.iter().find(|(from, _)| *from == char) {
+            Some((_, twin)) if chance.often(rate) => out.push_str(twin),
+            _ => out.push(char),
+        }
+    }
+    out
+}
+
 /// Removes blanks next to identifiers, where the text still has a token boundary: "Dr.Lopez", "MRN:123",
 /// "Lopez ,MD".
 fn lose_blanks(page: &mut Page, chance: &mut Chance) {
@@ -255,6 +337,8 @@ mod tests {
             typing: 1.0,
             blanks: 1.0,
             wrapped: 1.0,
+            misread: 1.0,
+            unpunctuated: 1.0,
         };
         for seed in 0..200 {
             let mut noisy = page();
@@ -267,8 +351,32 @@ mod tests {
                 .iter()
                 .map(|mark| mark.span.of(&document.text))
                 .collect();
-            assert!(values[0].to_lowercase().starts_with('a'), "{values:?}");
-            assert!(values[1].contains("2021"), "{values:?}");
+            assert_eq!(values.len(), 2, "{values:?}");
+            assert!(values[0].split_whitespace().count() == 2, "{values:?}");
+            assert!(values[1].split_whitespace().count() == 3, "{values:?}");
         }
+    }
+
+    #[test]
+    fn punctuation_goes_from_the_ends_of_words_alone() {
+        assert_eq!(
+            unpunctuated("Seen (briefly) by Dr. Lopez, J., at 10:30. BP 120/80; Hb 9.5."),
+            "Seen briefly by Dr Lopez J at 10:30 BP 120/80 Hb 9.5"
+        );
+        assert_eq!(unpunctuated("?"), "?");
+        assert_eq!(
+            unpunctuated("a.lopez@example.org, (312) 847-5530"),
+            "a.lopez@example.org 312 847-5530"
+        );
+    }
+
+    #[test]
+    fn misread_characters_look_like_what_was_written() {
+        let mut chance = Chance::new(1, 0);
+        assert_eq!(
+            misread("Room 105, Main wing", 1.0, &mut chance),
+            "R00rn lOS, Molri vvlrig"
+        );
+        assert_eq!(misread("Room 105", 0.0, &mut chance), "Room 105");
     }
 }

@@ -121,6 +121,12 @@ pub(crate) enum NoiseKind {
     Lower,
     /// Typing errors
     Typing,
+    /// Characters that a scanner took for others
+    Misread,
+    /// Without punctuation
+    Unpunctuated,
+    /// Without punctuation and capitals, as a dictation machine writes
+    Dictated,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

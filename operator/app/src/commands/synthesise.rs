@@ -144,6 +144,19 @@ fn noise(kind: NoiseKind) -> Noise {
             typing: 1.0,
             ..Noise::NONE
         },
+        NoiseKind::Misread => Noise {
+            misread: 1.0,
+            ..Noise::NONE
+        },
+        NoiseKind::Unpunctuated => Noise {
+            unpunctuated: 1.0,
+            ..Noise::NONE
+        },
+        NoiseKind::Dictated => Noise {
+            lower: 1.0,
+            unpunctuated: 1.0,
+            ..Noise::NONE
+        },
     }
 }
 
