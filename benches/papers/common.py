@@ -55,7 +55,7 @@ class Page:
         return rest
 
     def said(self, pattern):
-        """Returns what the text has in the place of the pattern's group, or of its groups."""
+        """Returns the text of the pattern's group, or of its groups."""
         found = re.search(pattern, self.text)
         if not found:
             raise SystemExit(f"{self.path}: nothing like {pattern!r}")

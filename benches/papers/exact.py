@@ -120,3 +120,16 @@ def fisher(a, b, c, d):
     rows, column, total = (a + b, c + d), a + c, a + b + c + d
     ways = {x: math.comb(rows[0], x) * math.comb(rows[1], column - x) for x in range(max(0, column - rows[1]), min(rows[0], column) + 1)}
     return sum(count for count in ways.values() if count <= ways[a]) / math.comb(total, column)
+
+
+def rank_sum(few, others):
+    """Returns p of the rank-sum test of two groups, by all choices of the first."""
+    values = few + others
+
+    def distance(chosen):
+        rest = [place for place in range(len(values)) if place not in chosen]
+        return abs(sum(sign(values[one] - values[other]) for one in chosen for other in rest))
+
+    found = distance(range(len(few)))
+    distances = [distance(chosen) for chosen in itertools.combinations(range(len(values)), len(few))]
+    return sum(one >= found for one in distances) / len(distances)

@@ -1,12 +1,9 @@
 """The pages of Kim 2019 and Kim 2020."""
-import itertools
-
 import exact
-from common import AGREES, CONTRADICTS, OPEN, Difference, Page, Statements, cell, number, numbers, overview, p_of, paper, share, table, votes
-from tables import MEMBERS, METHODS
+from common import AGREES, OPEN, Difference, Page, Statements, cell, number, numbers, overview, p_of, paper, share, table, votes
+from tables import MEMBERS
 
 OUTSIDE = ("presidio", "datafog")
-TOP = 100
 
 
 def named(names):
@@ -19,7 +16,7 @@ def named(names):
 
 
 def percent(value):
-    return "" if value is None else f"{TOP * value:.2f}"
+    return "" if value is None else f"{100 * value:.2f}"
 
 
 def paired(row, which):
@@ -43,13 +40,14 @@ def figure(run, most):
     return table(head, rows)
 
 
-def dropped(run, most=None):
+def dropped(run):
     """Returns the thresholds at which pruning drops a member and the votes differ."""
-    rows = [row for row in run["thresholds"][:most] if row.get("pruned_less_all")]
+    rows = [row for row in run["thresholds"] if row.get("pruned_less_all")]
     return [row for row in rows if row["pruned_less_all"]["difference"] or row["pruned_less_all"]["t_test"] is not None]
 
 
 def better(rows):
+    """Returns the thresholds at which the pruned vote is significantly above that of all members."""
     found = [(row, Difference.of(row["pruned_less_all"])) for row in rows]
     return [row for row, one in found if one.significant and one.value > 0]
 
@@ -64,7 +62,7 @@ def checked(page, report):
         pairs = [(report["runs"]["meddocan-own-labels"], own[name])]
         pairs += [(report["runs"][run], number(table_5[name][column])) for run, column in columns.items()]
         for run, shown in pairs:
-            if abs(TOP * run["f1"][system] - shown) > 0.0051:
+            if abs(100 * run["f1"][system] - shown) > 0.0051:
                 raise SystemExit(f"votes.json is not of the predictions on {page.path}: {name}, {shown}; compute it again with --votes")
 
 
@@ -84,11 +82,11 @@ def kim_2019():
     say.signs("each", "pruned above all members, at thresholds that drop a member", "drawn",
               [row["pruned_less_all"]["difference"] for row in tested])
     same = run["thresholds"][run["votes_pruned"] - 1]["pruned_less_all"]
-    by_threshold = better(tested)
     say.compared("all-same", "pruned above all members at the threshold that is chosen", "significant", Difference.of(same))
     by_threshold = better(tested)
-    say.add("all-each", "the same at each threshold that drops a member", "drawn", f"significant at {share(len(by_threshold), len(tested))} thresholds",
-            "interval, t-test and Wilcoxon at each, in the table", AGREES if len(by_threshold) == len(tested) else OPEN)
+    say.add("all-each", "the same at each threshold that drops a member", "drawn",
+            f"significant at {share(len(by_threshold), len(tested))} thresholds", "interval, t-test and Wilcoxon at each, in the table",
+            AGREES if len(by_threshold) == len(tested) else OPEN)
     say.compared("all", "pruned at its threshold above all members at theirs", "significant", Difference.of(run["pruned_less_voting"]))
     say.compared("best", f"pruned above the best member ({named([run['best']])[0]} here)", "significant", Difference.of(run["pruned_less_best"]))
     say.compared("outside", f"pruned above all, of {len(outside['members'])} members with two outside tools", "significant",
@@ -127,6 +125,7 @@ def finished(figures, say, values):
 
 
 def corpora(figures, report):
+    """Returns tables 1 and 2 of Kim 2020 with our columns."""
     spans = figures["table_1"]["spans"]
     ours = [report["counts"][corpus]["spans"] for corpus in ("meddocan", "echr-es")]
     rows = [[name, *(f"{count:,}" for count in counts), *(f"{one.get(name.lower(), 0):,}" for one in ours)] for name, counts in spans.items()]
@@ -180,7 +179,7 @@ def table_4(figures, page, say):
     deep = [name for name in names if name.startswith("LSTM")]
     pairs = [(one, other) for one in deep for other in names if other not in deep]
     above = [sum(values[one][at] > values[other][at] for one, other in pairs) for values, at in ((theirs, 0), (ours, 0))]
-    p = rank_sum([ours[name][0] for name in deep], [ours[name][0] for name in names if name not in deep])
+    p = exact.rank_sum([ours[name][0] for name in deep], [ours[name][0] for name in names if name not in deep])
     say.exactly("deep", "networks above the others, own corpus", f"{above[0]} of {len(pairs)} pairs", f"{above[1]} of {len(pairs)} pairs",
                 f"exact rank-sum test {p_of(p)}", above[1] > len(pairs) / 2, p < 0.05)
     rank = [1 + sum(values[name][0] > values["Struct. SVM"][0] for name in names) for values in (theirs, ours)]
@@ -190,24 +189,12 @@ def table_4(figures, page, say):
              if name != "Struct. SVM"]
     above = sum(lower and p < 0.05 for lower, p in tests)
     say.exactly("ssvm", "the structured SVM is the weakest, own corpus", f"rank {rank[0]} of {len(names)}", f"rank {rank[1]} of {len(names)}",
-                f"with MEDDOCAN's own labels significantly above {share(above, len(tests))} others (paired t-tests)", rank[1] == len(names), above > 0)
+                f"with MEDDOCAN's own labels significantly above {share(above, len(tests))} others (paired t-tests)",
+                rank[1] == len(names), above > 0)
     others = [name for name in names if name != "Struct. SVM"]
     say.order("order-0", "the nine without the structured SVM, MEDDOCAN dev: MEDDOCAN model", [theirs[name][0] for name in others],
               [ours[name][0] for name in others])
     return [*side((PAPER_4, HERE_4), theirs, ours, names), ours]
-
-
-def rank_sum(few, others):
-    """Returns the exact two-sided p of the rank-sum test, by all choices of the few."""
-    values = few + others
-
-    def score(chosen):
-        return sum((values[one] > values[other]) - (values[one] < values[other]) for one in chosen for other in range(len(values))
-                   if other not in chosen)
-
-    found = abs(score(range(len(few))))
-    scores = [abs(score(chosen)) for chosen in itertools.combinations(range(len(values)), len(few))]
-    return sum(one >= found for one in scores) / len(scores)
 
 
 PAPER_5 = ["2014 i2b2: 2014 models", "both", "2016 N-GRID: 2016 models", "both"]
@@ -242,7 +229,7 @@ def table_5(figures, page, report, say):
                 found += not rows[name][column].startswith(("\\*", "**"))
     low, high = exact.clopper_pearson(found, worse)
     say.add("worse-than-best", "ensembles significantly below the best of their column", f"{worse} of {4 * len(names)}",
-            f"{found} of these {worse} too", f"interval {100 * low:.0f} to {100 * high:.0f} %", AGREES if low > 0.5 else CONTRADICTS if high < 0.5 else OPEN)
+            f"{found} of these {worse} too", f"interval {100 * low:.0f} to {100 * high:.0f} %", AGREES if low > 0.5 else OPEN)
     shown = []
     for columns, values, like in ((PAPER_5, theirs, figures["table_5_like_best"]["columns"]),
                                   (titles, ours, [[name for name in names if rows[name][column].startswith("\\*")] for column in HERE_5])):
@@ -266,11 +253,12 @@ def table_6(figures, page, say):
     above = sum(theirs[name][6] > theirs[name][3] for name in categories)
     say.signs("token-strict", "F1 by tokens above strict F1, by category", share(above, len(categories)),
               [ours[name][6] - ours[name][3] for name in categories])
-    found = [int(ours["Profession"][0]), *(exact.clopper_pearson(0, int(ours["Profession"][0])))]
-    return shown, found
+    count, recall = int(ours["Profession"][0]), ours["Profession"][2]
+    return shown, share(round(recall * count / 100), count)
 
 
 def figure_1(figures, report, say):
+    """States what the paper finds in figure 1, for each corpus."""
     of = figures["figure_1"]
     for at, run_name in enumerate(("meddocan-both", "echr-es-both")):
         run = report["runs"][run_name]
@@ -307,9 +295,8 @@ def kim_2020():
     values["tools"] = table(["Outside tool", "First corpus", "Second corpus"], tools)
     values["table_5_paper"], values["table_5_here"] = table_5(figures, page, report, say)
     values["statements_5"] = say.take()
-    (values["table_6_paper"], values["table_6_here"]), (professions, low, high) = table_6(figures, page, say)
+    (values["table_6_paper"], values["table_6_here"]), values["professions"] = table_6(figures, page, say)
     values["statements_6"] = say.take()
-    values["professions"], values["professions_recall"] = professions, f"{TOP * low:.0f} to {TOP * high:.0f} %"
     confused = page.after("## Table 7").table("Reference", "Classified as")
     rows = [[name, of] for name, of in figures["table_7"].items()]
     values["table_7_paper"] = table(["Reference", "Classified as"], rows)
@@ -341,6 +328,7 @@ def kim_2020():
 
 
 def smallest(pairs):
+    """Returns the least p of an exact paired test."""
     return f"{2 * 0.5 ** pairs:.4f}"
 
 

@@ -2,7 +2,7 @@
 import re
 
 import exact
-from common import AGREES, CONTRADICTS, OPEN, Difference, Page, Statements, cell, number, numbers, overview, p_of, paper, share, table
+from common import AGREES, CONTRADICTS, OPEN, Difference, Page, Statements, number, overview, p_of, paper, share, table
 
 GAIN = "Gain over source only (95 % interval)"
 FURTHER = "Gain over further (95 % interval)"
@@ -90,7 +90,8 @@ def table_3(figures, page, say):
     paper_rows = [[label, *(f"{before:.2f}, {after:.2f} ({after - before:+.2f})" for before, after in theirs[label])] for label in labels]
     head = list(rows[0])
     return {"table_3_paper": table(["Labelled tokens", "i2b2-2014 → i2b2-2006", "i2b2-2006 → i2b2-2014"], paper_rows),
-            "table_3_here": table(head, [list(row.values()) for row in rows]), "pair": page.said(r"\n(\w+ → \w+): the source's member is fine-tuned")}
+            "table_3_here": table(head, [list(row.values()) for row in rows]),
+            "pair": page.said(r"\n(\w+ → \w+): the source's member is fine-tuned")}
 
 
 def table_4(figures, page, say):
@@ -133,7 +134,8 @@ def why(figures, page, say):
         higher.append(some[0] / some[1] - none[0] / none[1])
         rows.append([row["Study"], f"{100 * some[0] / some[1]:.1f} % of {some[1]}", f"{100 * none[0] / none[1]:.1f} % of {none[1]}", p_of(p)])
     say.signs("whole", "a name with a right word is corrected more often, by study", paper_has, [round(one, 9) for one in higher])
-    medians = [number(row["median, corrected"]) - number(row["median, not corrected"]) for row in words]
+    pairs = [[row[f"median, {which}"] for which in ("corrected", "not corrected")] for row in words]
+    medians = [number(one) - number(other) for one, other in pairs if "none" not in (one, other)]
     say.signs("median", "words are corrected that had a higher probability of the right tag, by study",
               f"median {of['median_corrected']} % to {of['median_not_corrected']} %", medians)
     more = [[row["Study"], row["median, corrected"], row["median, not corrected"]] for row in words]

@@ -46,7 +46,8 @@ def stationary(figures, found, say):
             say.add("table-III", f"mixture above {learner}, {name} ({figures['here'][name]} here)", p_of(p_paper) + ", one-sided", f"{points:+.2f}",
                     f"Wilcoxon {p_of(p)}", verdict)
     every = [against(one["stationary"], which)[0] for one in found.values() for which in ("first", "second")]
-    say.signs("stationary-all", "the mixture above each learner, all studies", f"{2 * len(figures['table_III'])} of {2 * len(figures['table_III'])} tests", every)
+    tests = 2 * len(figures["table_III"])
+    say.signs("stationary-all", "the mixture above each learner, all studies", f"{tests} of {tests} tests", every)
     gaps = [abs(one["stationary"]["first"]["mean"] - one["stationary"]["second"]["mean"]) for one in found.values()]
     result = exact.kendall([-gap for gap in gaps], [gain(one["stationary"]) for one in found.values()])
     say.exactly("matched", "the gain is larger where the learners are closer, all studies", "described", f"{result.alike} of "
@@ -97,8 +98,8 @@ def curve(found, names, say, key=None):
                      *(" / ".join([percent(at["first"]["mean"]), percent(at["second"]["mean"]), percent(at["mixture"][LATEST]["mean"])])
                        for at in (first, last)), " / ".join(map(percent, means)),
                      "; ".join(crossings) or "none", ", ".join(map(str, lost)) or "nowhere"])
-    return table(["Study", "Batch", "Orders", "Increments", "Model / naive Bayes / mixture at the first", "at the last", "mean after the first batch", "Curves cross",
-                  "Significantly below the better after (Wilcoxon, all batches)"], rows)
+    return table(["Study", "Batch", "Orders", "Increments", "Model / naive Bayes / mixture at the first", "at the last",
+                  "mean after the first batch", "Curves cross", "Significantly below the better after (Wilcoxon, all batches)"], rows)
 
 
 def weights(found, say):
@@ -125,7 +126,8 @@ def landscape(found):
         best = max(points, key=lambda point: point["f1"])
         estimated = min(points, key=lambda point: abs(point["weight"] - one["landscape"]["brier"]))
         losses.append(100 * (best["f1"] - estimated["f1"]))
-        rows.append([name, f"{one['landscape']['brier']:.3f}", percent(estimated["f1"]), f"{best['weight']:.2f}", percent(best["f1"]), f"{losses[-1]:.2f}"])
+        rows.append([name, f"{one['landscape']['brier']:.3f}", percent(estimated["f1"]), f"{best['weight']:.2f}", percent(best["f1"]),
+                     f"{losses[-1]:.2f}"])
     head = ["Study", "Estimated weight", "F1 with it", "Best weight on the test set", "F1 with that", "Points lost"]
     return table(head, rows), f"{max(losses):.2f}"
 

@@ -1,6 +1,6 @@
 """The page of Yang 2019."""
 import exact
-from common import AGREES, CONTRADICTS, OPEN, Difference, Page, Statements, cell, number, numbers, overview, p_of, paper, share, signed, table
+from common import AGREES, CONTRADICTS, OPEN, Difference, Page, Statements, cell, number, overview, p_of, paper, share, signed, table
 
 MEASURES = ["Strict P", "R", "F1", "Relaxed P", "R", "F1"]
 # Differences of the page of fine-tuning, and the rows of the paper's table 3 that they compare.
@@ -78,7 +78,8 @@ def table_3(figures, page, say):
     nearest_rows = [["Paper", *(f"{theirs[one][2] - theirs[other][2]:+.2f}" for one, other in COMPARED.values())],
                     [f"{nearest['Member']}, documents here: {nearest['Documents here']}", *(nearest[what] for what in COMPARED)]]
     shares = [number(row["fine-tuned of merged"]) for row in page.table("Member", "Documents here", "here alone")]
-    say.signs("time", "fine-tuning takes less time than merging", f"{figures['setup']['epochs_fine_tuning']} epochs instead of {figures['setup']['epochs']}", [100 - value for value in shares])
+    epochs = f"{figures['setup']['epochs_fine_tuning']} epochs instead of {figures['setup']['epochs']}"
+    say.signs("time", "fine-tuning takes less time than merging", epochs, [100 - value for value in shares])
     shown = [[row[key] for key in ("Member", "Documents here", "Trained on", "Strict P", "R", "F1 (95 % interval)", "Relaxed P", "R.1", "F1")]
              for row in rows]
     return {"table_3_paper": table(["Trained on", *MEASURES], paper_rows),

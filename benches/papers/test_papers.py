@@ -1,4 +1,4 @@
-"""Known values of the exact tests, and that the text of the pages holds no figure.
+"""Known values of the exact tests; how pages are read and votes are counted; and that the text of the pages holds no figure.
 
     python3 -m unittest discover -s benches/papers        (or benches/papers/run --self-test)
 """
@@ -9,12 +9,15 @@ import tomllib
 import unittest
 from pathlib import Path
 
+import common
 import exact
+import thresholds
 
 HERE = Path(__file__).resolve().parent
 # Names with digits: years, data sets, measures, levels, tables and figures; and placeholders.
 NAMES = re.compile(
-    r"\b(19|20)\d\d\b|i2b2|F1|5 % level|95 % (CI|interval)|[Tt]ables? \d( to \d| and \d| and figure \d)*|[Ff]igures? S?\d( and S\d)?|MIMIC-III|\{\w+\}"
+    r"\b(19|20)\d\d\b|i2b2|F1|5 % level|95 % (CI|interval)|[Tt]ables? \d( to \d| and \d| and figure \d)*|[Ff]igures? S?\d( and S\d)?"
+    r"|MIMIC-III|\{\w+(:,)?\}"
 )
 
 
@@ -88,6 +91,53 @@ class Shares(unittest.TestCase):
         # Fisher's lady and her tea.
         self.assertAlmostEqual(exact.fisher(3, 1, 1, 3), 34 / 70)
         self.assertAlmostEqual(exact.fisher(4, 0, 0, 4), 2 / 70)
+
+    def test_rank_sum(self):
+        # The most extreme of the 120 choices of 3 of 10, on either side.
+        self.assertAlmostEqual(exact.rank_sum([8, 9, 10], list(range(1, 8))), 2 / 120)
+        self.assertEqual(exact.rank_sum([1, 1], [1, 1, 1]), 1)
+
+
+class Reading(unittest.TestCase):
+    def test_numbers_of_cells(self):
+        self.assertEqual(common.numbers("−0.11 (-0.40 to +0.09)"), [-0.11, -0.40, 0.09])
+        self.assertEqual(common.number("**97.70** (+0.00)".replace("*", "")), 97.70)
+        self.assertEqual(common.number("1,982"), 1982)
+        self.assertEqual(common.numbers("+0.6, -3.8, +1.5"), [0.6, -3.8, 1.5])
+
+    def test_equal_headings_are_numbered(self):
+        page = common.Page.__new__(common.Page)
+        page.path, page.text = "page", "text\n\n| A | B | B |\n|---|---|---|\n| x | 1 | 2 |\n\nmore"
+        self.assertEqual(page.table("A"), [{"A": "x", "B": "1", "B.1": "2"}])
+        with self.assertRaises(SystemExit):
+            page.table("C")
+
+    def test_each_statement_that_does_not_hold_needs_a_sentence(self):
+        say = common.Statements({"why": {"known": "few documents."}})
+        say.signs("known", "signs", "all", [1, -1, 0])
+        self.assertEqual(say.verdicts, [common.OPEN])
+        with self.assertRaises(SystemExit):
+            say.signs("unknown", "signs", "all", [1, -1])
+        with self.assertRaises(SystemExit):
+            common.Statements({"why": {"unused": "no statement."}}).finish()
+
+    def test_a_difference_needs_every_test(self):
+        verdicts = []
+        for value, low, high, tests in ((1, 0.5, 1.5, {"t-test": 0.01, "Wilcoxon": 0.02}), (1, 0.5, 1.5, {"t-test": 0.01, "Wilcoxon": 0.06}),
+                                        (-1, -1.5, -0.5, {}), (0.1, -0.2, 0.4, {})):
+            say = common.Statements({"why": {"key": "a sentence."}})
+            say.difference("key", "a difference", 0.9, common.Difference(value, low, high, tests))
+            verdicts += say.verdicts
+        self.assertEqual(verdicts, [common.AGREES, common.OPEN, common.CONTRADICTS, common.SMALLER])
+
+
+class Votes(unittest.TestCase):
+    def test_more_votes_win_an_overlap_then_the_better_member(self):
+        spans = {(0, 5, "NAME"): 0b011, (3, 9, "DATE"): 0b100, (20, 25, "NAME"): 0b010, (22, 30, "NAME"): 0b001}
+        ranks = {0: 1, 1: 0, 2: 2}
+        self.assertEqual(thresholds.vote(spans, [0, 1, 2], 1, ranks), [(0, 5, "NAME"), (20, 25, "NAME")])
+        self.assertEqual(thresholds.vote(spans, [0, 1, 2], 2, ranks), [(0, 5, "NAME")])
+        self.assertEqual(thresholds.vote(spans, [2], 1, ranks), [(3, 9, "DATE")])
 
 
 if __name__ == "__main__":
