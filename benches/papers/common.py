@@ -190,7 +190,7 @@ class Statements:
         for place, why in self.reasons:
             together.setdefault(why, []).append(place)
         if together:
-            text += "\nWhy not:\n\n" + "\n".join(f"- {', '.join(places)}: {why}" for why, places in together.items()) + "\n"
+            text += "\nWhy they differ or stay open:\n\n" + "\n".join(f"- {', '.join(places)}: {why}" for why, places in together.items()) + "\n"
         self.rows, self.reasons = [], []
         return text
 

@@ -160,6 +160,7 @@ def singh_2020():
              str(one["setup"]["test_documents"]), f"{one['setup']['test_spans']:,}", str(len(one["setup"]["labels"]))] for name, one in found.items()]
     values["corpora"] = table(["Study", "Documents of the stream", "Spans", "Sentences", "Documents of the test set", "Spans", "Labels"], rows)
     values["learnt"], values["held"] = (found[large[0]]["stationary"][key] for key in ("learnt", "held"))
+    values["repeats_here"] = " or ".join(map(str, sorted({one["repeats"] for one in found.values()})))
     say.finish()
     values["overview"] = overview(figures, values)
     return values, say
