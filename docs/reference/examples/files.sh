@@ -65,5 +65,10 @@ lethe annotate -c lethe.toml --input letters/ --output letters.jsonl
 lethe report clean/ --html report.html
 lethe report clean/ --bundle en-clinical --output report.md
 lethe report clean/ --json > report.json
+# With what an evaluation on annotated notes found.
+lethe synthesise --notes 10 --out gold.jsonl
+lethe annotate --input gold.jsonl --output gold-found.jsonl
+lethe evaluate gold.jsonl gold-found.jsonl --labels i2b2-2014 --json > evaluation.json
+lethe report clean/ --evaluation evaluation.json
 
 if grep -rl Penhallow clean redacted.txt note-redacted.txt notes-redacted.jsonl messages-redacted.hl7 letters/2026/first.redacted.txt report.*; then exit 1; fi

@@ -49,6 +49,7 @@ lethe evaluate gold-test.jsonl ssvm=found.jsonl --html report.html
 lethe evaluate gold-test.jsonl ssvm=found.jsonl --html report.html --no-contexts --train gold.jsonl --resamples 500 --seed 3
 lethe evaluate gold-test.jsonl found.jsonl --labels i2b2-2014 --beta 1 --json > report.json
 lethe evaluate gold-test.jsonl found.jsonl --rename names.toml
+lethe evaluate gold-test.jsonl found.jsonl --require tokens:0.3 --require leaks:100000
 
 # Lists of your own, for `phrases` and `gazetteer`.
 lethe dictionary build --lists lists/ --output local.dict

@@ -16,7 +16,7 @@ pub(crate) enum Failure {
     Halted = 3,
     /// `inspect` or `check` found an error.
     Found = 4,
-    /// A model was worse than the bound allows, and was not written.
+    /// A model was worse than the bound allows, and was not written; or an evaluation does not meet `--require`.
     Worse = 5,
     /// A run to the end wrote everything, but more than half of the records are quarantined; or refused
     /// messages were skipped.

@@ -19,6 +19,7 @@ mod measure;
 mod mistake;
 mod overlap;
 mod report;
+mod requirement;
 mod score;
 mod seen;
 mod significance;
@@ -33,6 +34,7 @@ pub use report::{
     Interval, LabelErrors, Leak, LeakGroup, Leaks, Macro, Measures, Method, Pointed, Ratios, Report, Score,
     Seen, SeenLeaks, Settings, Shape, Share, System, Test,
 };
+pub use requirement::{Requirement, RequirementError};
 pub use significance::{approximate_randomisation, paired_t_test, wilcoxon};
 
 /// The building blocks of the page, so that other reports look alike.

@@ -58,6 +58,10 @@ pub struct Training {
     /// [`Manifest::digest`] of the model that it was fine-tuned from, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goes_on_from: Option<String>,
+    /// The instruction set of the machine that trained a network: sums of floating-point numbers depend on it, so that only the
+    /// same one gives the same bytes. Absent for members whose numbers are the same everywhere, and for models of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
 }
 
 /// Why a model folder was refused.

@@ -48,9 +48,9 @@ pub const FEATURES_VERSION: u32 = 3;
 pub struct FeatureConfig {
     /// The [`FEATURES_VERSION`] of the program that trained.
     pub version: u32,
-    /// Whether the dictionary's lists are features (Yang 2019's lexical features).
+    /// Whether the dictionary's lists are features (Yang 2019's knowledge-based features).
     pub lists: bool,
-    /// Whether the rule members' spans are features (Yang 2019's knowledge features).
+    /// Whether the rule members' spans are features, which the paper does not have.
     pub rules: bool,
     /// Whether the other occurrences of a word in the note are features.
     pub document: bool,

@@ -133,6 +133,7 @@ impl Bayes {
                 documents: task.documents.len(),
                 held_out_f1: None,
                 goes_on_from: None,
+                instructions: None,
             },
         })
     }

@@ -187,6 +187,7 @@ pub fn self_train(task: &SelfTask<'_>, observer: &mut dyn Observer) -> Result<Se
         documents: task.labelled.len(),
         held_out_f1: Some(after),
         goes_on_from: Some(manifest.digest()),
+        instructions: None,
     };
     let settings = settings(&learner, &features, task.dictionary)?;
     let manifest = Manifest::new(learner.kind(), states.tags().clone(), training, settings);

@@ -306,6 +306,7 @@ pub fn train(task: &Task<'_>, observer: &mut dyn Observer) -> Result<Trained, Tr
         documents: task.documents.len(),
         held_out_f1: None,
         goes_on_from: None,
+        instructions: None,
     };
     if let Some(held_out) = task.held_out {
         training.held_out_f1 = Some(evaluate(&mut model, held_out, &extractor)?);

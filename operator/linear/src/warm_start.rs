@@ -137,6 +137,7 @@ pub fn warm_start(task: &WarmStartTask<'_>, observer: &mut dyn Observer) -> Resu
         documents: task.documents.len(),
         held_out_f1: None,
         goes_on_from: Some(from),
+        instructions: None,
     };
     if let Some(held_out) = task.held_out {
         training.held_out_f1 = Some(evaluate(&mut joined, held_out, &extractor)?);

@@ -297,6 +297,7 @@ fn fit(
         documents: data.train.len(),
         held_out_f1,
         goes_on_from: from.map(str::to_owned),
+        instructions: Some(Isa::best().name().to_owned()),
     };
     Ok(Network::new(kind, model, training))
 }

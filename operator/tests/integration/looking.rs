@@ -2,11 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "test helpers may panic, as tests may")]
 
+use std::path::Path;
+
 use crate::common;
 
 use common::Place;
 use common::process::Lethe;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const RULES: &str = "[engine]\nmembers = [{ kind = \"known\" }, { kind = \"pattern\" }, { kind = \"gazetteer\" }, { kind = \"context\" }]\n";
 
@@ -168,6 +170,63 @@ fn a_report_sums_up_what_redact_did() {
     let empty = place.at("empty");
     std::fs::create_dir(&empty).unwrap();
     Lethe::new(["report", empty.to_str().unwrap()]).end().expect(2);
+}
+
+#[test]
+fn an_evaluation_gates_a_release_and_is_in_its_report() {
+    let place = Place::new();
+    let line = |id: usize, end: usize| {
+        let span = json!({"start": 8, "end": end, "label": "DOCTOR"});
+        json!({"doc_id": id.to_string(), "text": "Seen by Quill today.", "spans": [span]}).to_string() + "\n"
+    };
+    let (gold, found, evaluation) = (
+        place.at("gold.jsonl"),
+        place.at("found.jsonl"),
+        place.at("evaluation.json"),
+    );
+    std::fs::write(&gold, (0..100).map(|id| line(id, 13)).collect::<String>()).unwrap();
+    // One letter of the last name stays.
+    let end = |id| if id == 99 { 12 } else { 13 };
+    std::fs::write(&found, (0..100).map(|id| line(id, end(id))).collect::<String>()).unwrap();
+    let evaluate = |more: &[&str]| {
+        let arguments = [
+            "evaluate",
+            gold.to_str().unwrap(),
+            found.to_str().unwrap(),
+            "--labels",
+            "i2b2-2014",
+        ];
+        Lethe::new([&arguments[..], more].concat()).end()
+    };
+    // Clopper and Pearson: 99 of 100 has a lower limit of 94.55 %.
+    evaluate(&["--require", "documents:0.94", "--require", "leaks:40"]).expect(0);
+    evaluate(&["--require", "documents:0.95", "--require", "characters:0.9"])
+        .expect(5)
+        .says("found: as few as 94.55 % of the documents have no leak")
+        .says("`documents:0.95` is required");
+    evaluate(&["--require", "documents:95"])
+        .expect(2)
+        .says("documents:95");
+    std::fs::write(&evaluation, evaluate(&["--json"]).expect(0).out).unwrap();
+
+    let (note, out) = (place.at("note.txt"), place.at("out"));
+    std::fs::write(&note, "Seen by Dr. Henry Quill.\n").unwrap();
+    let [input, output] = [&note, &out].map(|path| path.to_str().unwrap());
+    Lethe::new(["redact", input, "--bundle", "en-fast", "--out", output])
+        .end()
+        .expect(0);
+    let report = |evaluation: &Path| {
+        Lethe::new(["report", output, "--evaluation", evaluation.to_str().unwrap()]).end()
+    };
+    let text = report(&evaluation).expect(0).out;
+    assert!(
+        text.contains("| found | 99 of 100, 99.00 % | 94.55 to 99.97 % | 10.0 |"),
+        "{text}"
+    );
+    report(&gold)
+        .expect(2)
+        .says("gold.jsonl: not a report of this version's `lethe evaluate --json`");
+    assert!(!text.contains("Quill"), "{text}");
 }
 
 #[test]

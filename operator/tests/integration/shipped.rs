@@ -259,6 +259,22 @@ fn what_ships_has_a_card_and_is_small() {
     assert!(bundles > 0);
 }
 
+#[test]
+fn the_page_of_measurements_is_of_the_bundle_that_ships() {
+    let pages = models().join("../docs/results/bundles");
+    for name in ["en-clinical", "en-fast", "es-meddocan", "de-clinical"] {
+        let bundle = models().join(name);
+        let shown = Lethe::new(["bundle", "show", bundle.to_str().unwrap(), "--json"]);
+        let shown: serde_json::Value = serde_json::from_str(&shown.end().expect(0).out).unwrap();
+        let page = std::fs::read_to_string(pages.join(name).with_extension("md")).unwrap();
+        let line = format!("Bundle digest: `{}`", shown["digest"].as_str().unwrap());
+        assert!(
+            page.contains(&line),
+            "{name}: measure it again; its page lacks {line:?}"
+        );
+    }
+}
+
 fn size(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
     entries

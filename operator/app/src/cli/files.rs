@@ -128,6 +128,10 @@ pub(crate) struct ReportArgs {
     /// the measured recall. Its name, its folder, or a folder of versions
     #[arg(long, value_name = "BUNDLE")]
     pub(crate) bundle: Option<PathBuf>,
+    /// Also report what an evaluation of the same engine found on annotated notes: the output of `lethe evaluate
+    /// --json`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) evaluation: Option<PathBuf>,
     /// Write the report to this file. Default: standard output
     #[arg(short, long, value_name = "FILE", conflicts_with = "html")]
     pub(crate) output: Option<PathBuf>,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use lethe_dictionaries::Dictionary;
+use lethe_evaluate::Requirement;
 
 use crate::exit::usage;
 
@@ -251,6 +252,11 @@ pub(crate) struct EvaluateArgs {
     /// The random seed; the same seed draws the same documents
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
+    /// Require this of every system, or end with exit code 5: `documents:0.95` of the documents without a leak,
+    /// `characters:0.99` or `tokens:0.99` covered, or at most `leaks:50` leaking spans in 1,000 documents. The
+    /// worse limit of the 95 % interval counts
+    #[arg(long, value_name = "REQUIREMENT")]
+    pub(crate) require: Vec<Requirement>,
     /// Print JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use lethe_corpus::{Document, Predicted, Rename};
-use lethe_evaluate::{Options, PageOptions, evaluate, page};
+use lethe_evaluate::{Options, PageOptions, Report, Requirement, evaluate, page};
 
 use super::documents::print;
 use crate::cli::EvaluateArgs;
 use crate::config::label_set;
-use crate::exit::usage;
+use crate::exit::{Coded, Failure, usage};
 use crate::interrupt;
 
 /// Scores systems and prints the report.
@@ -47,7 +47,24 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<()> {
         std::fs::write(path, html).with_context(|| path.display().to_string())?;
         tracing::info!("the report is {}", path.display());
     }
-    Ok(())
+    required(&args.require, &report)
+}
+
+/// Fails with what systems do not meet, a line each.
+fn required(requirements: &[Requirement], report: &Report) -> anyhow::Result<()> {
+    let unmet: Vec<String> = requirements
+        .iter()
+        .flat_map(|requirement| {
+            report
+                .systems
+                .iter()
+                .filter_map(|system| requirement.unmet(system))
+        })
+        .collect();
+    match unmet.is_empty() {
+        true => Ok(()),
+        false => Err(Coded(Failure::Worse, unmet.join("\n")).into()),
+    }
 }
 
 /// Reads new names for labels; none without a file.

@@ -15,11 +15,14 @@ use crate::config::load;
 use crate::exit::usage;
 use crate::progress::Progress;
 use crate::redact::RECORD;
-use crate::report::{Bundles, Report, of_dataset, of_folder, to_html, to_markdown};
+use crate::report::{Bundles, Report, of_dataset, of_evaluation, of_folder, to_html, to_markdown};
 
 /// Writes the report.
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<()> {
-    let report = report(args)?;
+    let mut report = report(args)?;
+    if let Some(path) = &args.evaluation {
+        report.sections.push(of_evaluation(path).map_err(usage)?);
+    }
     let text = match args.json {
         true => serde_json::to_string_pretty(&report)? + "\n",
         false => to_markdown(&report),

@@ -3,6 +3,7 @@
 //! Sections are data, so that Markdown, HTML and JSON say the same. None contains text of a note.
 
 mod dataset;
+mod evaluation;
 mod folder;
 mod html;
 mod markdown;
@@ -15,6 +16,7 @@ use serde::Serialize;
 use crate::clinical::{LISTS, TermCounts};
 
 pub(crate) use dataset::of_dataset;
+pub(crate) use evaluation::of_evaluation;
 pub(crate) use folder::of_folder;
 pub(crate) use html::to_html;
 pub(crate) use markdown::to_markdown;

@@ -8,6 +8,7 @@ use candle_core::{Device, Tensor};
 use candle_nn::loss::cross_entropy;
 use lethe_core::NoteBatch;
 use lethe_corpus::{Counts, Document, Mark, digest};
+use lethe_kernel::Isa;
 use lethe_learn::{Observer, TagSet, Training};
 use sha2::{Digest as _, Sha256};
 
@@ -95,6 +96,7 @@ pub(super) fn train(
             documents: documents.len(),
             held_out_f1,
             goes_on_from: from,
+            instructions: Some(Isa::best().name().to_owned()),
         },
     };
     if network.shape.precision == Precision::Float32 {

@@ -161,6 +161,7 @@ pub(crate) fn self_train(
         documents: data.train.len(),
         held_out_f1: Some(after),
         goes_on_from: Some(from.to_owned()),
+        instructions: Some(Isa::best().name().to_owned()),
     };
     Ok((Network::new(kind, model, training), before, after))
 }
