@@ -48,12 +48,12 @@ def words_of(text):
     return [word.lower() for word in re.findall(r"\w+", text)]
 
 
-def name_words(gold, found):
+def name_words(gold, found, labels=("PATIENT", "DOCTOR")):
     """Of each span of a name its words, and whether each is covered."""
     for truth, said in zip(documents(gold), documents(found), strict=True):
         covered = {at for span in said["spans"] for at in range(span["start"], span["end"])}
         for span in truth["spans"]:
-            if span["label"] in ("PATIENT", "DOCTOR"):
+            if span["label"] in labels:
                 text = truth["text"][span["start"] : span["end"]]
                 places = [(word.start() + span["start"], word.end() + span["start"]) for word in re.finditer(r"\w+", text)]
                 yield [(truth["text"][a:b].lower(), all(at in covered for at in range(a, b))) for a, b in places]
@@ -79,12 +79,35 @@ def commonness():
     return found
 
 
-def given_names():
-    """Whose given name each word is: of women, of men, or of both, by the lists of all languages."""
+def given_names(language=""):
+    """Whose given name each word is: of women, of men, or of both, by the lists of all languages or of one (`es`)."""
     lists = {gender: set() for gender in ("female", "male")}
     for gender, names in lists.items():
-        for folder in LISTS.glob(f"*given-names-{gender}"):
+        for folder in LISTS.glob(f"{language}*given-names-{gender}"):
             for line in (folder / "items.txt").read_text(encoding="utf-8").splitlines():
                 names.update(words_of(line.partition("\t")[0]))
     kinds = {(True, False): "women", (False, True): "men", (True, True): "both"}
     return {name: kinds[name in lists["female"], name in lists["male"]] for name in lists["female"] | lists["male"]}
+
+
+def groups(what, count, fewest):
+    """The lines of a table: the share of each group's words that is found, from the worst, and the distance from the best."""
+    lines, shares = [f"\n| {what} | words | found, % |", "|---|---|---|"], []
+    for group, (total, hits) in sorted(count.items(), key=lambda row: row[1][1] / row[1][0]):
+        low, high = interval(hits, total)
+        lines.append(f"| {group} | {total:,} | {100 * hits / total:.1f} ({100 * low:.1f} to {100 * high:.1f}) |")
+        if total >= fewest:
+            shares.append(100 * hits / total)
+    return [*lines, f"| **best less worst** (groups of {fewest} words or more) | | {max(shares) - min(shares):.1f} points |"]
+
+
+def by(found, kind):
+    """Words and hits by the kind of each word, of what `name_words` yields."""
+    count = {}
+    for words in found:
+        for word, covered in words:
+            key = kind(word)
+            if key:
+                total, hits = count.get(key, (0, 0))
+                count[key] = (total + 1, hits + covered)
+    return count
