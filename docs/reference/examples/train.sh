@@ -42,6 +42,12 @@ lethe crossval mira --train gold.jsonl --folds 3 --rename names.toml --hold-out 
 # Few documents of your own: every fold also trains on synthetic ones.
 lethe crossval ssvm --train gold-test.jsonl --also gold.jsonl --folds 3 --out folds-few/
 
+# The settings that do best, of every combination; the model is then trained with them.
+printf 'epochs = [2, 3]\n"features.lists" = [true, false]\n' >grid.toml
+lethe tune ssvm --train gold.jsonl --folds 2 --grid grid.toml --measure f2 --out tuned/
+lethe tune ssvm --train gold.jsonl --folds 2 --grid grid.toml --out tuned/ --json > tuning.json
+lethe train ssvm --train gold.jsonl --settings tuned/best.toml --out models/tuned
+
 # Predictions against gold.
 lethe annotate --member models/ssvm --input gold-test.jsonl --output found.jsonl
 lethe annotate --member gazetteer --labels i2b2-2014 --input gold-test.jsonl --output listed.jsonl
@@ -58,6 +64,8 @@ lethe dictionary build --builtin --lists lists/ --output site.dict
 lethe train ssvm --train gold.jsonl --dictionary site.dict --set epochs=2 --out models/site-ssvm
 lethe annotate --member models/site-ssvm --dictionary site.dict --input gold-test.jsonl --output found-site.jsonl
 lethe crossval ssvm --train gold.jsonl --dictionary site.dict --folds 3 --set epochs=2 --out folds-site/
+lethe tune mira --train gold-test.jsonl --also gold.jsonl --rename names.toml --dictionary site.dict --folds 2 --by patient --jobs 2 \
+  --hold-out 0.2 --settings settings.toml --set scheme=bilou --seed 3 --grid grid.toml --out tuned-site/
 lethe dictionary build --lists lists/ --output local.dict --json > local.json
 # With the lists of a language that the built-in dictionary does not have.
 lethe dictionary build --language de --output de.dict

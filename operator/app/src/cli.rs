@@ -33,7 +33,7 @@ pub(crate) use files::{ExplainArgs, NoteArgs, ProfileArgs, RedactArgs, ReportArg
 pub(crate) use init::{InitArgs, InitPolicy, InitSource};
 pub(crate) use learn::{
     CrossvalArgs, DictionaryArgs, DisguiseKind, EvaluateArgs, FoldUnit, LearningArgs, NoiseKind,
-    SynthesiseArgs, SynthesisedForm, TrainArgs,
+    SynthesiseArgs, SynthesisedForm, TrainArgs, TuneArgs,
 };
 pub(crate) use publish::PublishDatasetArgs;
 pub(crate) use replay::ReplayArgs;
@@ -161,6 +161,8 @@ pub(crate) enum Command {
     Train(TrainArgs),
     /// Cross-validate a member: every document is predicted by a model that was not trained on it
     Crossval(CrossvalArgs),
+    /// Find a member's best settings: cross-validate every combination of a grid
+    Tune(TuneArgs),
     /// Score predictions against gold: measures, intervals, significance, errors
     Evaluate(EvaluateArgs),
     /// Show, copy and change bundles: replace a member, or make a bundle of trained members

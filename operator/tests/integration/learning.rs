@@ -267,6 +267,67 @@ fn cross_validation_predicts_every_document_once_and_does_not_do_a_fold_twice() 
 }
 
 #[test]
+fn a_search_scores_every_combination_and_its_best_settings_train_a_model() {
+    let place = Place::new();
+    let gold = place.write("gold.jsonl", gold(60));
+    let grid = place.write(
+        "grid.toml",
+        "epochs = [1, 4]\n\"features.lists\" = [true, false]\n",
+    );
+    let out = place.at("tuned");
+    let tune = |more: &[&str]| {
+        let arguments = ["tune", "mira", "--train", gold.to_str().unwrap(), "--folds", "3"];
+        let rest = ["--grid", grid.to_str().unwrap(), "--out", out.to_str().unwrap()];
+        Lethe::new([&arguments[..], &rest, more].concat())
+    };
+    let found = tune(&["--json"]).end().expect(0).out;
+    let found: Value = serde_json::from_str(&found).unwrap();
+    let points = found["points"].as_array().unwrap();
+    assert_eq!((points.len(), found["documents"].as_u64()), (4, Some(60)));
+    let values: Vec<f64> = points
+        .iter()
+        .map(|point| point["value"].as_f64().unwrap())
+        .collect();
+    assert!(values.is_sorted_by(|a, b| a >= b), "{values:?}");
+    // Its score is that of cross-validation with the same settings.
+    let set = points[0]["set"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one.as_str().unwrap());
+    let settings: Vec<&str> = set.flat_map(|one| ["--set", one]).collect();
+    let folds = place.at("folds");
+    let arguments = [
+        "crossval",
+        "mira",
+        "--train",
+        gold.to_str().unwrap(),
+        "--folds",
+        "3",
+        "--out",
+        folds.to_str().unwrap(),
+    ];
+    let once = Lethe::new([&arguments[..], &settings].concat()).end().expect(0);
+    once.says(&format!("F1 {:.4}", points[0]["f1"]["value"].as_f64().unwrap()));
+    let again = tune(&[]).end().expect(0).says("fold-01: already done");
+    assert!(again.out.contains("best first by f1"), "{}", again.out);
+    let best = out.join("best.toml");
+    train(
+        "mira",
+        &gold,
+        &place.at("model"),
+        &["--settings", best.to_str().unwrap()],
+    )
+    .end()
+    .expect(0);
+    place.write("grid.toml", "epochs = 4\n");
+    tune(&[])
+        .end()
+        .expect(2)
+        .says("grid.toml: `epochs`: not a list of values");
+}
+
+#[test]
 fn every_fold_also_trains_on_documents_that_are_not_predicted() {
     let place = Place::new();
     let (few, many) = (

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use lethe_dictionaries::Dictionary;
+use lethe_ensemble::Measure;
 use lethe_evaluate::Requirement;
 
 use crate::exit::usage;
@@ -27,7 +28,7 @@ pub(crate) struct TrainArgs {
     pub(crate) restart: bool,
 }
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct CrossvalArgs {
     /// The member to train in each fold (`crf`), or one that is not trained: a rule (`gazetteer`), or a TOML file with the
     /// keys of any member, such as a transformer. That one predicts all documents as it is
@@ -51,6 +52,24 @@ pub(crate) struct CrossvalArgs {
     /// The folder for the folds' models and predictions; finished folds are skipped
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct TuneArgs {
+    #[command(flatten)]
+    pub(crate) folds: CrossvalArgs,
+    /// The settings to try: a TOML file in which each key has a list of values, such as `epochs = [4, 6]` or
+    /// `"schedule.rate" = [0.001, 0.002]`. Every combination is cross-validated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) grid: PathBuf,
+    /// The measure that the best combination maximises: `f1`, `f2` (recall counts twice), `precision`;
+    /// `characters:f2` scores characters regardless of label; `documents` is the share of documents with
+    /// identifiers in which none leaks
+    #[arg(long, value_name = "MEASURE", default_value = "f1")]
+    pub(crate) measure: Measure,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]
@@ -170,7 +189,7 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 /// The dictionary that members read.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct DictionaryArgs {
     /// The dictionary of the members, a file of `lethe dictionary build`; by default the built-in one. A model accepts
     /// only the dictionary that it was trained with
@@ -191,7 +210,7 @@ impl DictionaryArgs {
 }
 
 /// Options that training and cross-validation share.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct LearningArgs {
     /// Documents with gold spans: JSON lines, i2b2 XML or brat, a file or a folder; for `pos`, lines of word,
     /// tab, tag

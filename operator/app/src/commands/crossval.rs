@@ -65,11 +65,25 @@ pub(crate) fn run(args: &CrossvalArgs) -> anyhow::Result<()> {
         }
         return as_it_is(args, &documents);
     }
+    cross_validate(args, &documents, &also)?;
+    Ok(())
+}
+
+/// Trains a member in each fold of these documents, with those of `--also`, and returns the predictions; both are kept in `--out`.
+///
+/// # Errors
+/// If `--out` has folds of something else, or a fold fails.
+pub(super) fn cross_validate(
+    args: &CrossvalArgs,
+    documents: &[Document],
+    also: &[Document],
+) -> anyhow::Result<Vec<Document>> {
+    let learning = &args.learning;
     let (group, by) = match args.by {
         FoldUnit::Document => (Group::Document, "document"),
         FoldUnit::Patient => (Group::Patient, "patient"),
     };
-    let parts = folds(&documents, usize::from(args.folds), group, learning.seed).map_err(usage)?;
+    let parts = folds(documents, usize::from(args.folds), group, learning.seed).map_err(usage)?;
     let dictionary = learning.dictionary.load()?;
     let plan = Plan {
         member: args.member.clone(),
@@ -77,8 +91,8 @@ pub(crate) fn run(args: &CrossvalArgs) -> anyhow::Result<()> {
         by: by.to_owned(),
         seed: learning.seed,
         hold_out: learning.hold_out,
-        data: lethe_corpus::digest(&documents),
-        also: (!also.is_empty()).then(|| lethe_corpus::digest(&also)),
+        data: lethe_corpus::digest(documents),
+        also: (!also.is_empty()).then(|| lethe_corpus::digest(also)),
         settings: settings(learning)?,
         dictionary: learning
             .dictionary
@@ -92,8 +106,8 @@ pub(crate) fn run(args: &CrossvalArgs) -> anyhow::Result<()> {
     let run = Run {
         plan: &plan,
         dictionary: &dictionary,
-        documents: &documents,
-        also: &also,
+        documents,
+        also,
         folds: &parts,
         out: &args.out,
     };
@@ -121,7 +135,7 @@ pub(crate) fn run(args: &CrossvalArgs) -> anyhow::Result<()> {
         together.f1(),
         path.display()
     );
-    Ok(())
+    Ok(all)
 }
 
 /// Predicts the documents with a member that is not trained.

@@ -38,6 +38,7 @@ mod show;
 mod skip;
 mod synthesise;
 mod train;
+mod tune;
 
 use crate::cli::{Command, DictionaryCommand, SchemaCommand};
 
@@ -75,6 +76,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
         Command::Synthesise(args) => synthesise::run(&args),
         Command::Train(args) => train::run(&args),
         Command::Crossval(args) => crossval::run(&args),
+        Command::Tune(args) => tune::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
         Command::Bundle(command) => bundle::run(&command),
         Command::Ensemble(command) => ensemble::run(&command),
