@@ -5,11 +5,13 @@
 //! which label set they belong to.
 
 mod brat;
+mod coverage;
 mod digest;
 mod document;
 mod error;
 mod folds;
 mod format;
+mod grouping;
 mod i2b2;
 mod inline;
 mod jsonl;
@@ -24,11 +26,13 @@ mod strict;
 mod xml;
 
 pub use brat::write_brat;
+pub use coverage::{covered_tokens, surface_form};
 pub use digest::digest;
 pub use document::{Document, Mark};
 pub use error::{CorpusError, LineError};
 pub use folds::{FoldError, Folds, Group, Split, folds, hold_out};
 pub use format::{Format, Stand, detect, read};
+pub use grouping::Grouping;
 pub use i2b2::write_i2b2;
 pub use jsonl::{Marked, marks_of, read_jsonl, write_jsonl};
 pub use merge::{Joined, MergeError, Source, merge, source};

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::Document;
+use crate::document::sort;
+use crate::{Document, Mark};
 
 /// New names for labels, read from TOML: a table `labels` that maps old names to new ones. A label with an
 /// empty new name is dropped; one that is not in the table keeps its name.
@@ -68,17 +69,20 @@ impl Rename {
     /// Renames the labels of all annotations, and removes duplicates that this creates.
     pub fn apply(&self, documents: &mut [Document]) {
         for document in documents {
-            for mark in &mut document.marks {
-                if let Some(name) = self.labels.get(&mark.label) {
-                    mark.label.clone_from(name);
-                }
-            }
-            document.marks.retain(|mark| !mark.label.is_empty());
-            document.sort();
-            document
-                .marks
-                .dedup_by(|next, mark| (next.span, &next.label) == (mark.span, &mark.label));
+            self.apply_to(&mut document.marks);
         }
+    }
+
+    /// Renames the labels of one document's annotations, as [`Rename::apply`] does.
+    pub fn apply_to(&self, marks: &mut Vec<Mark>) {
+        for mark in &mut *marks {
+            if let Some(name) = self.labels.get(&mark.label) {
+                mark.label.clone_from(name);
+            }
+        }
+        marks.retain(|mark| !mark.label.is_empty());
+        sort(marks);
+        marks.dedup_by(|next, mark| (next.span, &next.label) == (mark.span, &mark.label));
     }
 }
 
@@ -87,7 +91,6 @@ mod tests {
     use lethe_core::Span;
 
     use super::*;
-    use crate::Mark;
 
     #[test]
     fn labels_are_renamed_left_out_or_kept_and_marks_that_become_one_are_one() {

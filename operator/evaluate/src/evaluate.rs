@@ -1,7 +1,7 @@
 //! From documents to a report.
 
 use lethe_core::{LabelSet, TOKENIZER_VERSION};
-use lethe_corpus::{Counts, Document};
+use lethe_corpus::{Counts, Document, Grouping as By};
 
 use crate::EvaluateError;
 use crate::bootstrap::{Matrix, interval};
@@ -66,15 +66,14 @@ pub fn evaluate(
         return Err(EvaluateError::Beta(options.beta));
     }
     let input = Input::new(gold, systems)?;
+    let grouped = |by| options.labels.map(|set| Grouping::by(by, &input.labels, set));
     let context = Context {
         options,
         training: options.training.map(Training::new).transpose()?,
         labels: Grouping::labels(&input.labels),
-        categories: options.labels.map(|set| Grouping::categories(&input.labels, set)),
-        hipaa: options.labels.map(|set| Grouping::hipaa(&input.labels, set)),
-        identifiers: options
-            .labels
-            .map(|set| Grouping::identifiers(&input.labels, set)),
+        categories: grouped(By::Category),
+        hipaa: grouped(By::Hipaa),
+        identifiers: grouped(By::Identifier),
         patients: Patients::new(gold),
     };
     let scored: Vec<Scored> = input

@@ -98,7 +98,7 @@ pub(crate) fn f_name(beta: f64) -> String {
 }
 
 /// Adds the meaning to a HIPAA letter; returns anything else unchanged.
-pub(crate) fn hipaa_name(letter: &str) -> String {
+pub fn hipaa_name(letter: &str) -> String {
     let words = match letter {
         "A" => "names",
         "B" => "places below a State",

@@ -3,14 +3,11 @@
 use std::collections::BTreeSet;
 
 use lethe_core::{LabelSet, Span};
-use lethe_corpus::Counts;
+use lethe_corpus::{Counts, Grouping as By, covered_tokens};
 
 use crate::input::Item;
-use crate::measure::{covered_tokens, relaxed, sets};
+use crate::measure::{relaxed, sets};
 use crate::report::Ratios;
-
-/// The group of labels that the set lacks.
-const UNKNOWN: &str = "-";
 
 /// Groups of labels, sorted by name.
 pub(crate) struct Grouping {
@@ -25,31 +22,9 @@ impl Grouping {
         Self::new(labels.to_vec())
     }
 
-    /// Groups by the set's categories; a label that the set lacks is a group of its own.
-    pub(crate) fn categories(labels: &[String], set: &LabelSet) -> Self {
-        let category = |label: &String| match set.by_name(label) {
-            Some(id) => set.label(id).category.clone(),
-            None => label.clone(),
-        };
-        Self::new(labels.iter().map(category).collect())
-    }
-
-    /// Groups by HIPAA letter; labels that the set lacks are `-`.
-    pub(crate) fn hipaa(labels: &[String], set: &LabelSet) -> Self {
-        let letter = |label: &String| match set.by_name(label) {
-            Some(id) => set.label(id).hipaa.letter().to_string(),
-            None => UNKNOWN.to_owned(),
-        };
-        Self::new(labels.iter().map(letter).collect())
-    }
-
-    /// Groups by direct identifiers and quasi-identifiers; labels that the set lacks count as direct.
-    pub(crate) fn identifiers(labels: &[String], set: &LabelSet) -> Self {
-        let kind = |label: &String| match set.by_name(label) {
-            Some(id) if !set.label(id).hipaa.is_direct() => "quasi".to_owned(),
-            _ => "direct".to_owned(),
-        };
-        Self::new(labels.iter().map(kind).collect())
+    /// Groups as a label set does.
+    pub(crate) fn by(by: By, labels: &[String], set: &LabelSet) -> Self {
+        Self::new(labels.iter().map(|label| by.group_of(label, set)).collect())
     }
 
     /// Counts spans by group: a hit is one without the mark, a miss one with it.
@@ -182,8 +157,8 @@ mod tests {
         let set = LabelSet::i2b2_2014();
         let tokens = [Span::between(0, 4)];
         for grouping in [
-            Grouping::categories(&labels(), &set),
-            Grouping::hipaa(&labels(), &set),
+            Grouping::by(By::Category, &labels(), &set),
+            Grouping::by(By::Hipaa, &labels(), &set),
         ] {
             let counts = grouping.count(&tokens, &[item(0, 0, 4)], &[item(1, 0, 4)]);
             let hit = grouping
@@ -200,8 +175,11 @@ mod tests {
     #[test]
     fn a_label_that_the_set_lacks_is_its_own_category_and_no_letters() {
         let set = LabelSet::i2b2_2014();
-        assert_eq!(Grouping::categories(&labels(), &set).names, ["NAME", "SHOESIZE"]);
-        assert_eq!(Grouping::hipaa(&labels(), &set).names, ["-", "A"]);
+        assert_eq!(
+            Grouping::by(By::Category, &labels(), &set).names,
+            ["NAME", "SHOESIZE"]
+        );
+        assert_eq!(Grouping::by(By::Hipaa, &labels(), &set).names, ["-", "A"]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod chart;
 mod error;
 mod evaluate;
 mod figure;
+mod grid;
 mod group;
 mod html;
 mod input;
@@ -37,10 +38,11 @@ pub use report::{
 pub use requirement::{Requirement, RequirementError};
 pub use significance::{approximate_randomisation, paired_t_test, wilcoxon};
 
-/// The building blocks of the page, so that other reports look alike.
+/// The building blocks of the page and of the table, so that other reports look alike.
 pub mod sheet {
     pub use crate::chart::{Axes, CHART_STYLE, Dot, Of, Series, chart};
-    pub use crate::figure::{counted, percent, thousands};
+    pub use crate::figure::{counted, hipaa_name, percent, thousands};
+    pub use crate::grid::{Grid, WIDTH, cut};
     pub use crate::html::context::passage;
     pub use crate::html::markup::{CellOf, cell, classed, escape, table};
     pub use crate::html::{alone, figure, frame, svg};

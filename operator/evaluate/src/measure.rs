@@ -1,7 +1,7 @@
 //! The counts of one document, and the measures that follow from sums of counts.
 
 use lethe_core::Span;
-use lethe_corpus::Counts;
+use lethe_corpus::{Counts, covered_tokens};
 
 use crate::input::Item;
 use crate::overlap::overlapping;
@@ -62,19 +62,6 @@ pub(crate) fn relaxed(gold: &[Item], predicted: &[Item]) -> Counts {
         hits += overlapping(&with(run, label), &with(predicted, label)).len() as u64;
     }
     of(hits, gold.len() as u64, predicted.len() as u64)
-}
-
-/// Returns the indices of the tokens that share a byte with one of the spans, as a sorted set.
-pub(crate) fn covered_tokens(tokens: &[Span], spans: impl Iterator<Item = Span>) -> Vec<usize> {
-    let mut covered = Vec::new();
-    for span in spans {
-        let first = tokens.partition_point(|token| token.end() <= span.start());
-        let last = tokens.partition_point(|token| token.start() < span.end());
-        covered.extend(first..last);
-    }
-    covered.sort_unstable();
-    covered.dedup();
-    covered
 }
 
 /// Creates counts from the numbers of gold, predicted and common elements.

@@ -3,8 +3,7 @@
 
 use std::collections::HashSet;
 
-use lethe_core::Span;
-use lethe_corpus::Document;
+use lethe_corpus::{Document, surface_form};
 
 use crate::EvaluateError;
 use crate::input::{Input, Item, check};
@@ -18,7 +17,7 @@ impl Training {
         for document in documents {
             check("training", &document.id, &document.marks, &document.text)?;
             for mark in &document.marks {
-                marked.insert((mark.label.clone(), words(&document.text, mark.span)));
+                marked.insert((mark.label.clone(), surface_form(&document.text, mark.span)));
             }
         }
         Ok(Self(marked))
@@ -27,27 +26,16 @@ impl Training {
     /// Returns for each gold span of a document whether training has it.
     pub(crate) fn has(&self, input: &Input<'_>, at: usize) -> Vec<bool> {
         let has = |item: &Item| {
-            let text = words(&input.documents[at].text, item.span);
+            let text = surface_form(&input.documents[at].text, item.span);
             self.0.contains(&(input.labels[item.label].clone(), text))
         };
         input.gold[at].iter().map(has).collect()
     }
 }
 
-/// Returns the text of a span in lower case, with white space as single spaces.
-fn words(text: &str, span: Span) -> String {
-    let mut words = String::with_capacity(span.len());
-    for word in span.of(text).split_whitespace() {
-        if !words.is_empty() {
-            words.push(' ');
-        }
-        words.extend(word.chars().flat_map(char::to_lowercase));
-    }
-    words
-}
-
 #[cfg(test)]
 mod tests {
+    use lethe_core::Span;
     use lethe_corpus::Mark;
 
     use super::*;

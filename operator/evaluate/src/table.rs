@@ -6,9 +6,9 @@ use crate::figure::{
     across, counted, f_name, hipaa_name, kind, p_value, percent, points, points_range, range, thousands,
     widest,
 };
+use crate::grid::{Grid, WIDTH, cut};
 use crate::report::{Groups, Interval, Report, System};
 
-const WIDTH: usize = 100;
 /// The width of names where other columns need the space.
 const NAME: usize = 20;
 /// The width of labels, which is that of the longest built-in one.
@@ -216,7 +216,8 @@ impl Report {
             "t-test",
             "Wilcoxon",
             "random.",
-        ]);
+        ])
+        .names(2);
         for comparison in &self.comparisons {
             grid.row(vec![
                 cut(&comparison.a, NAME - 2),
@@ -322,65 +323,5 @@ fn frequent(out: &mut String, system: &System) {
         }
         out.push_str(&line);
         out.push('\n');
-    }
-}
-
-/// Truncates to `width` characters with an ellipsis. Control characters are replaced, since they could move
-/// the cursor.
-fn cut(name: &str, width: usize) -> String {
-    let clean = name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
-    if name.chars().count() <= width {
-        clean.collect()
-    } else {
-        clean.take(width - 1).chain(std::iter::once('…')).collect()
-    }
-}
-
-/// Columns as wide as their widest cell: the first left-aligned, all others right-aligned.
-struct Grid {
-    rows: Vec<Vec<String>>,
-}
-
-impl Grid {
-    fn new(head: &[&str]) -> Self {
-        Self {
-            rows: vec![head.iter().map(|&cell| cell.to_owned()).collect()],
-        }
-    }
-
-    fn row(&mut self, row: Vec<String>) {
-        self.rows.push(row);
-    }
-
-    /// Writes the table, unless it has only a head.
-    fn write(&self, out: &mut String, title: &str) {
-        if self.rows.len() < 2 {
-            return;
-        }
-        let width = |column: usize| {
-            self.rows
-                .iter()
-                .filter_map(|row| row.get(column))
-                .map(|cell| cell.chars().count())
-                .max()
-                .unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..self.rows[0].len()).map(width).collect();
-        out.push_str(&format!("\n{title}\n"));
-        for row in &self.rows {
-            let mut line = String::from(" ");
-            for (column, (cell, &width)) in row.iter().zip(&widths).enumerate() {
-                // The second name of a comparison is also left-aligned.
-                if column == 0 {
-                    line.push_str(&format!(" {cell:<width$}"));
-                } else if column == 1 && self.rows[0][1] == "second" {
-                    line.push_str(&format!("  {cell:<width$}"));
-                } else {
-                    line.push_str(&format!("  {cell:>width$}"));
-                }
-            }
-            out.push_str(line.trim_end());
-            out.push('\n');
-        }
     }
 }

@@ -1,7 +1,8 @@
 //! The tables of leaks.
 
-use super::{Grid, LABEL, NAME, WIDTH, cut};
+use super::{LABEL, NAME};
 use crate::figure::{clean, clean_range, per_thousand, per_thousand_range, percent, range, thousands};
+use crate::grid::{Grid, WIDTH, cut};
 use crate::report::{LeakGroup, Leaks, Report, Share, System};
 
 impl Report {
