@@ -33,6 +33,11 @@ lethe synthesise --language de --notes 20 --out briefe.jsonl
 lethe annotate --input gold-test.jsonl --output text.jsonl
 lethe synthesise --carriers text.jsonl --notes 10 --as events --out events.jsonl
 
+# What the notes contain, and how those of two institutes differ.
+lethe corpus stats gold.jsonl
+lethe corpus stats summit=gold.jsonl cedar=gold-test.jsonl --labels i2b2-2014 --terms 10 --least-documents 3
+lethe corpus stats gold.jsonl gold-test.jsonl --rename names.toml --json > statistics.json
+
 lethe train ssvm --train gold.jsonl --out models/ssvm
 lethe train naive-bayes --train gold.jsonl --dev gold-test.jsonl --rename names.toml --seed 3 --out models/naive-bayes
 lethe train mira --train gold.jsonl --hold-out 0.2 --settings settings.toml --set epochs=2 --restart --out models/mira

@@ -3,6 +3,7 @@
 mod adapt;
 mod bundle;
 mod compare;
+mod corpus;
 mod engine;
 mod ensemble;
 mod erase;
@@ -23,6 +24,7 @@ pub(crate) use adapt::{
 };
 pub(crate) use bundle::{BundleCommand, CreateArgs, ExportArgs, QuantizeArgs, ShowArgs, SwapArgs};
 pub(crate) use compare::{CompareToolArgs, MissingNotes};
+pub(crate) use corpus::{CorpusCommand, CorpusStatsArgs};
 pub(crate) use engine::{BundleArgs, EngineArgs};
 pub(crate) use ensemble::{
     CompareArgs, EnsembleCommand, ExportOffsetsArgs, FitArgs, Method, ObjectiveArgs, PredictionArgs,
@@ -165,6 +167,9 @@ pub(crate) enum Command {
     Tune(TuneArgs),
     /// Score predictions against gold: measures, intervals, significance, errors
     Evaluate(EvaluateArgs),
+    /// Describe corpora and compare them: sizes, spans by label, surface forms, words
+    #[command(subcommand)]
+    Corpus(CorpusCommand),
     /// Show, copy and change bundles: replace a member, or make a bundle of trained members
     #[command(subcommand)]
     Bundle(BundleCommand),

@@ -13,6 +13,7 @@ mod clinical;
 mod commands;
 mod compare;
 mod config;
+mod corpora;
 mod credential_reload;
 mod dumps;
 mod exit;

@@ -1,4 +1,4 @@
-//! Documents with gold spans, for training and evaluation.
+//! Documents with gold spans, for training and evaluation, and the statistics of corpora.
 //!
 //! Every file format ([`Format`]) is read to one type, [`Document`]. Offsets are bytes of the text exactly as
 //! in the file, byte order mark and line ends included. Labels are the corpus' own names; the caller decides
@@ -22,6 +22,7 @@ mod physionet;
 mod places;
 mod rename;
 mod spans;
+pub mod statistics;
 mod strict;
 mod xml;
 

@@ -16,6 +16,7 @@ mod commands;
 mod common;
 mod compare;
 mod core_dumps;
+mod corpus;
 mod corrections;
 mod credential_reload;
 mod end_to_end;

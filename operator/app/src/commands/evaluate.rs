@@ -113,7 +113,7 @@ pub(super) fn predicted(
 }
 
 /// Splits `NAME=PATH`; a path alone has no name.
-fn named(argument: &str) -> (Option<String>, &str) {
+pub(super) fn named(argument: &str) -> (Option<String>, &str) {
     match argument.split_once('=') {
         Some((name, path)) if !name.is_empty() && !name.contains('/') => (Some(name.to_owned()), path),
         _ => (None, argument),
@@ -121,7 +121,7 @@ fn named(argument: &str) -> (Option<String>, &str) {
 }
 
 /// Returns a path's file name without its extension.
-fn stem(path: &str) -> String {
+pub(super) fn stem(path: &str) -> String {
     let stem = Path::new(path).file_stem();
     stem.map_or(path.into(), |stem| stem.to_string_lossy())
         .into_owned()

@@ -9,6 +9,7 @@ mod bundle;
 mod check;
 mod compare;
 mod completions;
+mod corpus;
 mod crossval;
 #[cfg(feature = "kafka")]
 mod demo;
@@ -78,6 +79,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
         Command::Crossval(args) => crossval::run(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
+        Command::Corpus(command) => corpus::run(&command),
         Command::Bundle(command) => bundle::run(&command),
         Command::Ensemble(command) => ensemble::run(&command),
         Command::Adapt(command) => adapt::run(&command),
