@@ -32,7 +32,7 @@ def main():
     documents = next(iter(systems.values()))["leak"]["documents"]["of"]
     with stream.page("members", True):
         print("# Members\n")
-        print(f"Every learner with its default settings, on {documents} documents that nothing was fitted to: strict F1 in percent with 95 % intervals over documents.")
+        print(f"Every learner with its default settings, trained on all training documents and scored on {documents} to which nothing was fitted: strict F1 in percent with 95 % intervals over documents.")
         print("Intervals overlap where differences are small; the report of `lethe evaluate` has paired tests.\n")
         print("    benches/members --train TRAIN --test DEV --out DIR --hold-out 0 --write\n")
         print("| member | strict F1 | characters missed, % | documents with a leak | training, CPU seconds | peak memory, GB |\n|---|---|---|---|---|---|")

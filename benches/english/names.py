@@ -98,7 +98,9 @@ def groups(what, count, fewest):
         lines.append(f"| {group} | {total:,} | {100 * hits / total:.1f} ({100 * low:.1f} to {100 * high:.1f}) |")
         if total >= fewest:
             shares.append(100 * hits / total)
-    return [*lines, f"| **best less worst** (groups of {fewest} words or more) | | {max(shares) - min(shares):.1f} points |"]
+    if shares:
+        lines.append(f"| **best less worst** (groups of {fewest} words or more) | | {max(shares) - min(shares):.1f} points |")
+    return lines
 
 
 def by(found, kind):

@@ -4,7 +4,10 @@ use lethe_corpus::{Document, Mark, Rename};
 
 use super::*;
 
-fn corpus(name: &str, texts: &[(&str, &[(u32, u32, &str)])]) -> (String, Vec<Document>) {
+/// A text, and the start, end and label of each span.
+type Annotated<'a> = (&'a str, &'a [(u32, u32, &'a str)]);
+
+fn corpus(name: &str, texts: &[Annotated<'_>]) -> (String, Vec<Document>) {
     let documents = texts.iter().enumerate().map(|(i, (text, marks))| Document {
         id: i.to_string(),
         patient: None,
