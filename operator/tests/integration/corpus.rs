@@ -124,11 +124,20 @@ fn corpora_are_counted_and_compared() {
 
 #[test]
 fn tables_show_no_word_of_a_span() {
-    let Setting { place: _place, ward, clinic } = Setting::new();
+    let Setting {
+        place: _place,
+        ward,
+        clinic,
+    } = Setting::new();
     let named = format!("other={clinic}");
     let arguments = [&*ward, &*named, "--least-documents", "1", "--labels", "i2b2-2014"];
     let ended = stats(&arguments).end().expect(0);
-    for words in ["Ratios are relative to ward", "other", "Spans by category", "today"] {
+    for words in [
+        "Ratios are relative to ward",
+        "other",
+        "Spans by category",
+        "today",
+    ] {
         assert!(ended.out.contains(words), "{words}: {}", ended.out);
     }
     let shown = (ended.out + &ended.err).to_lowercase();
@@ -136,7 +145,10 @@ fn tables_show_no_word_of_a_span() {
         assert!(!shown.contains(word), "{word}: {shown}");
     }
     let few = stats(&[&ward, &clinic]).end().expect(0).out;
-    assert!(few.contains("none that is over-represented occurs in 5 documents"), "{few}");
+    assert!(
+        few.contains("none that is over-represented occurs in 5 documents"),
+        "{few}"
+    );
     let none = stats(&[&ward, &clinic, "--terms", "0"]).end().expect(0).out;
     assert!(!none.contains("words"), "{none}");
 }
