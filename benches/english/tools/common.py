@@ -26,6 +26,11 @@ def cost(path, version, notes, seconds, kilobytes):
     Path(path).write_text(json.dumps({"version": version, "rate": notes / seconds, "megabytes": megabytes}) + "\n")
 
 
+def options():
+    """What the command line has after IN, OUT and COST."""
+    return sys.argv[4:]
+
+
 def without_overlaps(spans):
     """Of (start, end, label, ...) that overlap the longest, then the one that came first; in the order of the text."""
     kept = []
@@ -41,7 +46,7 @@ def run(package, find):
     The clock is the process' own: other work on the machine does not count. A tool that breaks on a note has found
     nothing in it, and the note's time counts.
     """
-    source, target, costs = sys.argv[1:]
+    source, target, costs = sys.argv[1:4]
     notes = read(source)
     find(WARM_UP)
     found, broken, began = [], 0, time.process_time()
