@@ -1,6 +1,6 @@
 """Trains a spaCy pipeline that finds names, places and the rest, for Presidio: `python -m tools.train_spacy OUT TRAIN.jsonl...`.
 
-    --steps N     updates (4,500)
+    --steps N     updates (2,500)
     --words N     words in an update, about (2,000)
     --seed N      seed of weights and order (7)
 
@@ -15,7 +15,6 @@ there (professions, for which Presidio has no entity; e-mails, URLs and IP addre
 import argparse
 import json
 import random
-import resource
 import time
 from pathlib import Path
 
@@ -126,7 +125,7 @@ def train(asked):
         "bytes": size,
         "weights": weights,
         "seconds": round(time.process_time() - began),
-        "peak_kilobytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+        "peak_kilobytes": common.peak_kilobytes(),
     }
     (Path(asked.out) / "training.json").write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
 
@@ -135,7 +134,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out")
     parser.add_argument("train", nargs="+")
-    parser.add_argument("--steps", type=int, default=4500)
+    parser.add_argument("--steps", type=int, default=2500)
     parser.add_argument("--words", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=7)
     train(parser.parse_args())
