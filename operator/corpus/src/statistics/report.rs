@@ -159,9 +159,9 @@ pub struct Comparison {
 /// The ratio of the other corpus to the first.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
-    /// Of the totals.
+    /// The ratio of the totals.
     pub total: Option<f64>,
-    /// Of the means per document (Kim 2020, table 2).
+    /// The ratio of the means per document (Kim 2020, table 2).
     pub mean: Option<f64>,
 }
 
